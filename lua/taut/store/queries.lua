@@ -30,8 +30,10 @@ queries.list = {
    end,
    -- Why tests mean nothing, and the nodes of one of each.
    discarded = function(a)
-      return db.rows_of("SELECT why, COUNT(*) AS count, MIN(src) AS src, MIN(dst) AS dst FROM " ..
-         "test WHERE time >= ? AND class = 'void' GROUP BY why ORDER BY 2 DESC LIMIT 100", a.since)
+      return db.rows_of("SELECT kinds.why, kinds.seen AS count, test.src, test.dst FROM " ..
+         "(SELECT why, COUNT(*) AS seen, MIN(id) AS first FROM test WHERE time >= ? AND " ..
+         "class = 'void' GROUP BY why) AS kinds JOIN test ON test.id = kinds.first " ..
+         "ORDER BY 2 DESC LIMIT 100", a.since)
    end,
    last_audit = function() return db.rows_of(schema.last_audit) end,
    tests_of_job = function(a)

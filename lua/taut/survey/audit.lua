@@ -46,6 +46,7 @@ local function note(self, t)
    k.low[#k.low + 1] = is_low and t.ratio or nil
    k.again = k.again + (is_low and t.again and 1 or 0)
    k.well = k.well or t.class == "good" or t.part
+   k.mixed = t.flow and (k.mixed or k.well and #k.low > 0)
 end
 
 -- Is it to be measured again?  What was low until it was well once or low again often enough, what
@@ -79,7 +80,11 @@ local function look(self, turn, present)
    local there = links.there(self.topo, present)
    for _, key in ipairs(self.order) do
       local k = self.known[key]
-      for _, a in ipairs(is_open(self, k) and links.again(self.topo, there, k.test, turn) or {}) do
+      local list = is_open(self, k) and links.again(self.topo, there, k.test, turn)
+      if k.mixed and turn == 1 then -- one of a set on its way is slow: which set?
+         list = links.other_flows(self.topo, there, k.test)
+      end
+      for _, a in ipairs(list or {}) do
          -- another pair of one router is another thing, and has its own tries
          k.replaced = k.test.same and slow.key(a) ~= key
          items[#items + 1] = a

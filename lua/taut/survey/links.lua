@@ -262,7 +262,29 @@ function links.again(topo, there, t, turn)
    end
    return { make(topo, t.src, t.dst, { kind = t.kind, sending = "E", link = t.link, links = t.links,
       far = t.far, same = t.same, again = true, rail = t.rail, sets = t.sets,
-      streams = t.streams }) }
+      streams = t.streams, flow = t.flow }) }
+end
+
+--- Flows of other pairs through each set on the way of a test some of whose flows were low: they
+-- tell the sets apart.
+-- @param there of links.there
+-- @return array of tests
+function links.other_flows(topo, there, t)
+   local by, items = there.by_rail[t.rail or 1], {}
+   for _, set in ipairs(t.route) do
+      local src, dst
+      if type(set) == "table" then
+         src, dst = search.another(topo, by, there.nodes, set[1], { rail = t.rail,
+            others = t.route, turn = 1, set = set })
+      end
+      if src and not (src == t.src and dst == t.dst) then
+         search.add_flows(items, { set }, function(flow)
+            return make(topo, src, dst, { kind = t.kind, sending = "E", far = true, links = {},
+               again = true, rail = t.rail, sets = { set }, flow = flow })
+         end)
+      end
+   end
+   return items
 end
 
 return links

@@ -4,6 +4,7 @@
 local compare = require "taut.survey.compare"
 local json = require "taut.json"
 local rounds = require "taut.survey.rounds"
+local sets = require "taut.survey.sets"
 local slow = require "taut.survey.slow"
 local stages = require "taut.topology.stages"
 
@@ -79,7 +80,8 @@ end
 -- Links, tx and rx without a measurement, and why: all their tests meant nothing, or were not run.
 -- Also of the links: how many there are, how many have one, how many have been one of a set that
 -- has, and how many no test was planned for.
-local function unmeasured(o)
+-- @param in_measured set of links of sets that had enough flows
+local function unmeasured(o, in_measured)
    local got, in_set, why, list = {}, {}, {}, json.array {}
    for _, t in o.each(o.results) do
       local counts = t.class ~= "void" or t.part
@@ -94,7 +96,7 @@ local function unmeasured(o)
          end
       end
    end
-   local n = { list = 0, links = 0, measured = 0, in_sets = 0, untested = 0 }
+   local n = { list = 0, links = 0, measured = 0, in_sets = 0, open = 0, untested = 0 }
    for c = 1, #o.topo.components do
       local is_link = o.topo:is_link(c)
       local planned = o.plan.covered[c] or o.plan.in_set[c]
@@ -102,6 +104,7 @@ local function unmeasured(o)
       n.links = n.links + (is_link and 1 or 0)
       n.measured = n.measured + (is_link and got[c] and 1 or 0)
       n.in_sets = n.in_sets + (as_set and 1 or 0)
+      n.open = n.open + (as_set and not in_measured[c] and 1 or 0)
       n.untested = n.untested + (is_link and not (planned or as_set or got[c]) and 1 or 0)
       if not got[c] and not as_set and (why[c] or is_link and planned) then
          n.list = n.list + 1
@@ -132,10 +135,11 @@ local function doubts(o, doubtful, list_slow)
 end
 
 -- Was every link measured that these nodes can measure, and if all nodes took part every link?
--- What was seen as one of a set, or not found a pair for, was not.
-local function is_complete(o, found)
+-- What was not found a pair for was not, nor what was seen as one of a set, unless that had enough
+-- flows.
+local function is_complete(o, found, open_in_sets)
    return found.unmeasured_count == 0 and #found.doubtful == 0 and not o.ended
-      and #o.missing == 0 and #o.unknown == 0 and found.in_sets == 0 and found.unsearched == 0
+      and #o.missing == 0 and #o.unknown == 0 and open_in_sets == 0 and found.unsearched == 0
       and not (o.plan.everyone and found.unreached > 0)
 end
 
@@ -143,23 +147,27 @@ end
 --   the last audit, or nil), needed (how often a low test must be low again), ended (why it ended
 --   early), missing, unknown (node names); breathe (optional)
 -- @return table for the owner: slow, doubtful, passing, unexplained, unmeasured, measured, links,
---   in_sets, unreached, unsearched, summary, dim, compare, complete, tests, void
+--   in_sets, sets, sets_measured (of links that flows are hashed to), unreached, unsearched,
+--   summary, dim, compare, complete, tests, void
 function outcome.of(o)
    o.each = rounds.breathing(o.breathe or function() end)
    local list_slow, passing, unexplained, doubtful = slow.of(o)
    doubtful = doubts(o, doubtful, list_slow)
-   local list, n = unmeasured(o)
+   local of_sets, set_counts, in_measured = sets.of(o)
+   table.move(of_sets, 1, #of_sets, #list_slow + 1, list_slow)
+   local list, n = unmeasured(o, in_measured)
    local void = 0
    for _, t in o.each(o.results) do
       void = void + (t.class == "void" and not t.part and 1 or 0)
    end
    local found = { slow = list_slow, doubtful = doubtful, passing = passing,
       unexplained = unexplained, unmeasured = list, unmeasured_count = n.list,
-      measured = n.measured, links = n.links, in_sets = n.in_sets,
+      measured = n.measured, links = n.links, in_sets = n.in_sets, sets = set_counts.all,
+      sets_measured = set_counts.measured,
       unreached = o.plan.sure and n.untested or 0, unsearched = o.plan.sure and 0 or n.untested,
       summary = summary(o), dim = dim(o, showable(o)), compare = compare.of(o),
       tests = #o.results, void = void, missing = o.missing, unknown = o.unknown }
-   found.complete = is_complete(o, found)
+   found.complete = is_complete(o, found, n.open)
    return found
 end
 

@@ -12,7 +12,10 @@ local search = {}
 local BUDGET = 1 << 22  -- routes looked at, about 1 µs each
 local BARREN = 16       -- distances in a row that bring nothing new
 local TRIES = 600       -- routes looked at for one link
-local FLOWS_MAX = 8     -- parallel streams of a test through a set
+local STREAMS_MAX = 8   -- of a test through a set whose links each flow is spread over
+local FLOWS = 3         -- for each link of a set: of 4 links a given one is met with 97 %
+local FLOWS_LEAST = 6   -- of a set, …
+local FLOWS_MAX = 36    -- … and at most: of 18 links with 87 %
 
 ---------------------------------------------------------------- what a route brings
 
@@ -54,12 +57,36 @@ local function news(self, a, b)
    return links, sets
 end
 
-local function flows_of(sets)
+local function streams_of(sets)
+   local most = 2
+   for _, set in ipairs(sets) do
+      most = math.max(most, #set)
+   end
+   return math.min(STREAMS_MAX, most)
+end
+
+--- How many flows a pair sends through sets of links that flows are hashed to.  One after the
+-- other: of several at once those of the other links would hide a slow one.
+function search.flows_of(sets)
    local most = 1
    for _, set in ipairs(sets) do
       most = math.max(most, #set)
    end
-   return math.max(2, math.min(FLOWS_MAX, most))
+   return math.max(FLOWS_LEAST, math.min(FLOWS_MAX, FLOWS * most))
+end
+
+--- Add the flows of a pair to a list of tests, each another flow.
+-- @param make function(flow) → test, or nil where there is no way
+-- @return whether there is one
+function search.add_flows(items, sets, make)
+   for flow = 1, search.flows_of(sets) do
+      local t = make(flow)
+      if not t then
+         return false -- no way back, or the like
+      end
+      items[#items + 1] = t
+   end
+   return true
 end
 
 local function take_link(self, c)
@@ -80,13 +107,24 @@ local function take(self, a, b, links, sets)
    if #links == 0 and #sets == 0 then
       return false
    end
-   local t = self.make(self.topo, a, b, { kind = "audit E", sending = "E", link = links[1],
-      links = links, far = true, rail = self.rail, sets = #sets > 0 and sets or nil,
-      streams = #sets > 0 and #links == 0 and flows_of(sets) or nil })
-   if not t then
-      return false -- no way back, or the like
+   local is_set = #sets > 0 and #links == 0
+   local function make(flow)
+      return self.make(self.topo, a, b, { kind = "audit E", sending = "E", link = links[1],
+         links = links, far = true, rail = self.rail, sets = #sets > 0 and sets or nil,
+         streams = is_set and not flow and streams_of(sets) or nil, flow = flow,
+         again = flow and flow > 1 or nil })
    end
-   self.items[#self.items + 1] = t
+   if is_set and self.topo.is_hashed then
+      if not search.add_flows(self.items, sets, make) then
+         return false
+      end
+   else
+      local t = make()
+      if not t then
+         return false -- no way back, or the like
+      end
+      self.items[#self.items + 1] = t
+   end
    for _, c in ipairs(links) do
       take_link(self, c)
    end
@@ -267,9 +305,10 @@ function search.find(topo, nodes, o)
    return self.items, self.left, sure
 end
 
---- Another pair that crosses link c, with as few as can be of the links that it is to be told from.
+--- Another pair that crosses link c, or the set of which it is one, with as few as can be of the
+-- links that it is to be told from.
 -- @param o { rail, others = array of stages: the route of the test before, turn = 1, 2, …: which of
---   several such pairs }
+--   several such pairs, set = that set, or nil }
 -- @return its nodes; nil where none was found
 function search.another(topo, by, nodes, c, o)
    local self = { topo = topo, by = by, nodes = nodes, near = {}, rail = o.rail }
@@ -278,7 +317,7 @@ function search.another(topo, by, nodes, c, o)
    for a, b in candidates(self, c) do
       local found, shared = false, 0
       if a ~= b then
-         found, shared = crosses(self, c, others, a, b)
+         found, shared = crosses(self, o.set or c, others, a, b)
       end
       if found and shared < least then
          least, list = shared, {}

@@ -106,6 +106,12 @@ function slow.is_settled(ratios, again, needed, ceiling)
    return again >= needed and near >= math.max(math.min(2, needed + 1), #ratios / 2)
 end
 
+-- Flows of a pair of which some were well and some were not: sets.lua says what that means.
+local function is_mixed(t, passed, ratios)
+   local key = slow.key(t)
+   return t.flow and passed[key] and #ratios[key] > 0
+end
+
 -- Low tests that stayed low; how many things were well when measured again; and those that could
 -- not be measured again: first low test of each.
 local function confirmed(o)
@@ -120,7 +126,9 @@ local function confirmed(o)
    end
    for _, t in o.each(o.results) do
       local key = slow.key(t)
-      if t.class == "low" and not passed[key] and
+      if is_mixed(t, passed, ratios) then
+         seen[key] = true
+      elseif t.class == "low" and not passed[key] and
          slow.is_settled(ratios[key], again[key], o.needed, o.diagnosis.ceiling) then
          low[#low + 1] = t
       elseif t.class == "low" and not seen[key] then

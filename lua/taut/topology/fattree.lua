@@ -249,7 +249,7 @@ function fattree.build(conf)
    spec.label = ("fat tree of %d levels, %d routers, %d nodes, %s"):format(#conf.levels + 1,
       s.routers, #n.names, routing)
    spec.params = updown.params(routing, level, ways, n.key)
-   spec.fields = { level_of = level }
+   spec.fields = { level_of = level, is_hashed = routing == "ecmp" }
    return base.new(FatTree, spec)
 end
 

@@ -14,6 +14,7 @@
 --   tx[n], rx[n] (of rail 1), wiring (text; changes when names, wiring or routing do), signature
 --   (the same, and which links have failed), epoch (number, counts up with each change of routes),
 --   asked_at (addresses.lua; nil where nobody can ask for a test's way),
+--   is_hashed (true where a flow keeps to one link of each set on its way),
 --   degraded (map component → left), cables (map link → how many of a wiring it is, where they are
 --   several), graph (taut.graph); node_class (map node → name, or nil),
 --   learns (map component → cables, of those whose capacity nobody configured, or nil), open (set

@@ -216,7 +216,8 @@ function updown.from_wiring(class, conf)
    end
    name_kinds(s, level)
    local spec = s:spec(n)
-   spec.kind_name, spec.fields = "fattree", { level_of = level }
+   spec.kind_name = "fattree"
+   spec.fields = { level_of = level, is_hashed = routing == "ecmp" }
    spec.label = ("fat tree of %d routers, %d nodes, %s"):format(s.routers, #n.names, routing)
    if routing == "tables" then
       return tables.build(class, spec, s, n, w)

@@ -83,9 +83,42 @@ one_of_set() {
     nothing_drained
 }
 
+# prints WORDS COMMAND…: what it prints has the words, however its lines are broken
+prints() {
+    local words=$1
+    shift
+    lab exec "$@" >"$BATS_TEST_TMPDIR/printed" || true
+    tr -s '\n ' ' ' <"$BATS_TEST_TMPDIR/printed" | grep -Fq -e "$words" ||
+        { cat "$BATS_TEST_TMPDIR/printed"; false; }
+}
+
+# sets_everywhere LINK WORDS: a set with a slow link is said wherever a link would be
+sets_everywhere() {
+    local switch=${1%/*} i
+    prints "${2% is slow} slow at " taut links
+    prints "$2" taut check
+    prints "$2" taut report
+    prints "$2" taut repair "$switch"
+    prints "($2)" taut repair "$1"
+    prints "addresses are missing" taut doctor
+    prints " sets of links in the last " taut status
+    prints "$2" taut report --html -
+    prints 'state="slow"} 1 taut_sets' bash -c 'exec 3<>/dev/tcp/127.0.0.1/6825 &&
+        printf "GET /metrics HTTP/1.0\r\n\r\n" >&3 && grep -a ^taut_sets <&3'
+    # a link that no test tells from others is verified as its set, by a survey of its switch
+    for i in 1 2 3 4; do
+        lab exec taut verify "$1" >"$BATS_TEST_TMPDIR/verified" || true
+        ! grep -q "^Slow: .*; ${2% is slow}: " "$BATS_TEST_TMPDIR/verified" || break
+    done
+    cat "$BATS_TEST_TMPDIR/verified"
+    grep -q "^$1 is one of .*, which no test tells apart" "$BATS_TEST_TMPDIR/verified"
+    grep -q "^Slow: .*; ${2% is slow}: [0-9]* of [0-9]* flows" "$BATS_TEST_TMPDIR/verified"
+}
+
 # set_becomes_cable LINK WORDS: the same, until ways can be asked for
 set_becomes_cable() {
     one_of_set "$@"
+    sets_everywhere "$@"
     cat "$SCENE_DIR/demo.lua" <(lab topology) >"$BATS_TEST_TMPDIR/asked.lua"
     lab exec install -m 644 "$BATS_TEST_TMPDIR/asked.lua" /etc/taut/taut.lua
     lab daemon restart tautd

@@ -84,6 +84,50 @@ function tests.test_buttons_of_the_picture()
    quiet()
 end
 
+-- "Next not well" names it and leads on: to its row of the table, to the routers at its ends.
+function tests.test_the_panel_leads_further()
+   local function is_shown() return b:value "!document.getElementById('panel').hidden" end
+   lu.assertFalse(is_shown())
+   b:click "#next"
+   b:click "#next"
+   lu.assertTrue(is_shown())
+   lu.assertEquals(b:value "[...document.querySelectorAll('#ways button')].map(e => e.textContent)",
+      { "r1.0.0/X+: all of its evidence", "router r1.0.0", "router r2.0.0" })
+   b:click "#ways button"
+   lu.assertTrue(b:value "document.getElementById('case-r1.0.0/X+').querySelector('details').open")
+   b:click "#ways button:nth-of-type(2)"
+   lu.assertStrContains(text "about", "router r1.0.0")
+   b:click "#let-go"
+   lu.assertFalse(is_shown())
+   quiet()
+end
+
+-- What to do first stands before the picture, and that before the tables.
+function tests.test_what_to_do_first_comes_first()
+   local places = b:value [[['first', 'summary', 'machine', 'verdicts', 'repairs', 'nodes'].map(
+      (id) => document.getElementById(id).getBoundingClientRect().top)]]
+   for i = 2, #places do
+      lu.assertTrue(places[i] > places[i - 1], i)
+   end
+   lu.assertStrContains(text "first", "repair")
+   lu.assertStrContains(text "summary", "nodes slow, lossy or failed")
+   lu.assertStrContains(text "summary", "nodes drained by others")
+end
+
+-- On a phone nothing is wider than it, and each cell says what it is.
+function tests.test_a_phone()
+   b:size(400, 800)
+   b:open("file://" .. dir .. "/page.html")
+   b:click "#next"
+   lu.assertTrue(b:value "document.documentElement.scrollWidth <= 400")
+   lu.assertTrue(b:value [[[...document.querySelectorAll('main table')].every(
+      (t) => t.scrollWidth <= t.parentElement.clientWidth + 1)]])
+   lu.assertStrContains(b:value [[getComputedStyle(document.querySelector('#verdicts td'),
+      '::before').content]], "Verdict: ")
+   b:size(1280, 900)
+   quiet()
+end
+
 function tests.test_search()
    b:click "#find"
    b:type "r1.0.0/x"
@@ -234,15 +278,16 @@ function tests.test_who_cannot_see_it()
    for _, name in ipairs { "Zoom in", "Zoom out", "Whole machine", "Next not well" } do
       lu.assertTrue(names[name], name)
    end
-   -- from the top all of the picture's controls are reached by the keyboard, in order
+   -- from the top what to do first, then all of the picture's controls are reached by the keyboard,
+   -- in order
    b:value "document.activeElement.blur()"
    local reached = {}
-   for i = 1, 12 do
+   for i = 1, 14 do
       b:key "Tab"
       reached[i] = b:value "document.activeElement.id || document.activeElement.className"
    end
-   lu.assertEquals(reached, { "skip", "find", "previous", "next", "closer", "farther", "whole",
-      "colours", "only", "theme", "print", "picture" })
+   lu.assertEquals(reached, { "skip", "show", "show", "find", "previous", "next", "closer",
+      "farther", "whole", "colours", "only", "theme", "print", "picture" })
    quiet()
 end
 

@@ -116,6 +116,10 @@ function verify.run(args)
    if not d then
       return code
    elseif d.router then
+      if d.set and not args.json then
+         report.wrap(("%s is one of %s, which no test tells apart: the sets of %s are measured")
+            :format(d.component, d.set, d.router), "", "  ")
+      end
       return by_survey(args, d.router)
    elseif args.now then
       return by_job(args, d)

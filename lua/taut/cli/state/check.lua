@@ -62,9 +62,9 @@ end
 local function performance(s)
    local n, q = s.states, s.store.queued or {}
    return ("slow=%d;;;0 lossy=%d;;;0 failed=%d;;;0 suspect=%d;;;0 drained=%d;;;0 held=%d;;;0 "
-      .. "silent=%d;;;0 coverage=%.1f%%;;;0;100 jobs=%dc low=%dc waiting=%d;;;0 "
+      .. "sets_slow=%d;;;0 silent=%d;;;0 coverage=%.1f%%;;;0;100 jobs=%dc low=%dc waiting=%d;;;0 "
       .. "queued=%dB;;;0"):format(n.slow, n.lossy or 0, n.failed, n.suspect,
-      #s.drained, #s.held, #s.silent, 100 * s.coverage, s.jobs_started, s.tests.low,
+      #s.drained, #s.held, #s.sets, #s.silent, 100 * s.coverage, s.jobs_started, s.tests.low,
       s.store.waiting + (q.rows or 0), q.bytes or 0)
 end
 

@@ -55,7 +55,12 @@ function audit.counts(found)
          parts[#parts + 1] = text:format(n)
       end
    end
-   add(found.in_sets, "%d as one of several only (routes are hashed or adaptive)")
+   if (found.sets or 0) > 0 then
+      parts[#parts + 1] = ("%d of %s of links measured, in place of %s"):format(
+         found.sets_measured, report.count(found.sets, "set"), report.count(found.in_sets, "link"))
+   else
+      add(found.in_sets, "%d as one of several only (routes are hashed or adaptive)")
+   end
    add(found.unreached, "%d out of these nodes' reach")
    add(found.unsearched, "%d without a test: the search for pairs ended before")
    add(#found.slow, "%d slow")

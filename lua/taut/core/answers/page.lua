@@ -15,15 +15,16 @@ local DAYS = 92
 
 ---------------------------------------------------------------- cases
 
--- Components that are not well, the worst first.
+-- Components that are not well, the worst first: by verdict, then by what is left of them.
 local function not_well(self)
-   local list = {}
+   local list, left = {}, {}
    for c, k in self.diagnosis:each() do
       list[#list + 1] = RANK[k.state] and c or nil
+      left[c] = k.left or 1
    end
    table.sort(list, function(a, b)
       local x, y = RANK[self.diagnosis:state(a)], RANK[self.diagnosis:state(b)]
-      return x < y or x == y and a < b
+      return x < y or x == y and (left[a] < left[b] or left[a] == left[b] and a < b)
    end)
    return list
 end

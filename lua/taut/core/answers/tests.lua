@@ -7,8 +7,22 @@ local loop = require "taut.loop"
 local sys = require "taut.sys"
 local task = require "taut.base.task"
 
+-- The set that link c is one of where no test tells its links apart, and the router with nodes at
+-- which it is measured; or nil.
+local function set_of(self, c)
+   local topo = self.site.topo
+   local rows, links = self.diagnosis:sets_in_place_of_links()
+   for _, row in ipairs(links[c] and rows or {}) do
+      if tables.has(row.members, c) then
+         local r = #topo:on_router(topo:from(c)) > 0 and topo:from(c) or topo:to(c)
+         return row.name, topo.router_name[r]
+      end
+   end
+   return nil
+end
+
 -- Mark a component for the next idle cycle, or look how far it is.  Of a router's name that it is
--- one: all its links are tested by a survey.
+-- one: all its links are tested by a survey, as are the sets of which a link is one.
 local function verify(self, args, who, reply)
    local name, now = tostring(args.component), loop.time()
    local c, mark, why = self.site.topo.component_id[name]
@@ -18,7 +32,10 @@ local function verify(self, args, who, reply)
       return reply(nil, (self.site.topo.node_id[name] and "'%s' is a node: say %s/tx or %s/rx"
          or "'%s' is no component of the topology"):format(name, name, name))
    end
-   if args.look then
+   local set, router = set_of(self, c)
+   if set then
+      return reply { component = name, set = set, router = router }
+   elseif args.look then
       mark, why = self.marks:get(c, now), "it is not marked"
    elseif not self.switches:are_checks_on() then
       why = "checks are off"

@@ -151,6 +151,25 @@ class Finder {
             Object.assign(thing, { state: c.state }));
     }
 
+    // Names of what is not well at a thing.
+    casesOf(thing) {
+        if (thing.kind === 'link') {
+            const p = thing.piece || this.pieces.get(thing.index);
+            return (p ? [p[0], p[1]].filter((l) => l >= 0) : [thing.index])
+                .map((l) => this.machine.links.name[l]).filter((name) => this.cases.has(name));
+        }
+        const begin = this.name(thing) + '/';
+        return this.data.cases.map((c) => c.name).filter((name) => name.startsWith(begin));
+    }
+
+    // Where one may go from a thing: a link's routers, a node's.
+    neighbours(thing) {
+        const m = this.machine;
+        const routers = thing.kind === 'link' ? [m.links.from[thing.index], m.links.to[thing.index]]
+            : thing.kind === 'node' ? [m.nodes.router[thing.index]] : [];
+        return routers.filter((r) => r >= 0).map((index) => ({ kind: 'router', index }));
+    }
+
     // Where that is, and how bad: the worst last, so that it lies above.
     spots() {
         return this.bad().map((thing) => [...(this.place(thing) || [NaN, NaN]), thing.state])

@@ -52,7 +52,7 @@ end
 --- A table.
 -- @param caption what it is, for everybody who comes upon it
 -- @param heads array of headings; ">" before one: numbers
--- @param rows arrays of texts or html.raw; the first is the row's heading
+-- @param rows arrays of texts or html.raw; the first is the row's heading; `id` that of the row
 function html.table(caption, heads, rows)
    local out = { '<div class="wide" tabindex="0" role="region" aria-label="', html.text(caption),
       '"><table>', html.tag("caption", nil, caption), "<thead><tr>" }
@@ -62,10 +62,11 @@ function html.table(caption, heads, rows)
    end
    out[#out + 1] = "</tr></thead><tbody>"
    for _, row in ipairs(rows) do
-      out[#out + 1] = "<tr>"
+      out[#out + 1] = row.id and ('<tr id="%s">'):format(html.text(row.id)) or "<tr>"
       for i, h in ipairs(heads) do
          out[#out + 1] = html.tag(i == 1 and "th" or "td", { { "scope", i == 1 and "row" },
-            { "class", class_of(h, row[i]) } }, row[i])
+            { "class", class_of(h, row[i]) }, { "data-head", i > 1 and (h:gsub("^>", "")) } },
+            row[i])
       end
       out[#out + 1] = "</tr>\n"
    end

@@ -73,9 +73,10 @@ local function picture(d)
       CONTROLS .. '<div class="stage"><canvas id="picture" tabindex="0" role="application" ' ..
       'aria-roledescription="picture" aria-label="' .. html.text("Picture of the machine: " ..
          m.title) .. '" aria-describedby="machine-about keys"></canvas>' ..
-      '<div id="tip" role="presentation" hidden></div></div>' ..
-      '<ul id="legend" aria-label="Legend"></ul><p id="keys">' .. html.text(KEYS) ..
-      '</p><div id="about" role="status" aria-live="polite"></div>' ..
+      '<div id="tip" role="presentation" hidden></div>' ..
+      '<div id="panel" hidden><div id="about" role="status" aria-live="polite"></div>' ..
+      '<p id="ways"></p><button type="button" id="let-go">Close</button></div></div>' ..
+      '<ul id="legend" aria-label="Legend"></ul><p id="keys">' .. html.text(KEYS) .. "</p>" ..
       "<noscript><p>The picture needs JavaScript; the tables below do not.</p></noscript>" ..
       "</section>\n"
 end
@@ -102,7 +103,8 @@ local function data_of(d)
       jobs[#jobs + 1] = { id = tostring(c.id), nodes = c.members }
    end
    m.title, m.subtitle = nil, nil
-   return { at = d.at, machine = m, jobs = jobs, cases = json.array(tables.map(d.cases, case_of)) }
+   return { at = d.at, machine = m, jobs = jobs, sets = #d.status.sets > 0 or nil,
+      cases = json.array(tables.map(d.cases, case_of)) }
 end
 
 --- @param d { at, since (seconds since 1970), private, status, links, nodes, actions (answers of
@@ -129,7 +131,8 @@ function page.make(d, live)
       "</style></head>\n<body", live and (' data-live="%d"'):format(live) or "", ">\n",
       '<a class="skip" href="#verdicts">To what is not well</a>\n<header><h1>',
       html.text(title), "</h1>", html.tag("p", { { "id", "when" } }, when), "</header>\n<main>\n",
-      sections.alarms(d), sections.summary(d), picture(d), sections.verdicts(d),
+      sections.alarms(d), sections.first(d), sections.summary(d), picture(d),
+      sections.verdicts(d),
       sections.repairs(d), sections.nodes(d), sections.jobs(d), sections.trend(d),
       sections.actions(d), "</main>\n<footer>",
       html.tag("p", nil, d.private and "This page names users and jobs: keep it to who may know."

@@ -5,7 +5,7 @@
 const LOOK = 4; // findings shown beside the pointer
 
 const get = (id) => document.getElementById(id);
-const canvas = get('picture'), tip = get('tip'), about = get('about');
+const canvas = get('picture'), tip = get('tip'), about = get('about'), panel = get('panel');
 
 function readData(of) {
     return JSON.parse(of.getElementById('data').textContent);
@@ -18,7 +18,42 @@ let chosen = null, turn = -1, hovered = null;
 
 // ---------------------------------------------------------------- choosing
 
-// Show a thing: a ring round it, what is known of it below.
+// A button of the panel that shows another thing, or goes to a row of a table.
+function wayTo(label, act) {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.className = 'show';
+    button.textContent = label;
+    button.addEventListener('click', act);
+    return button;
+}
+
+// From a thing: the rows that say more of it, the routers at its ends, its router's nodes.
+function waysFrom(thing) {
+    const list = [];
+    for (const name of finder.casesOf(thing)) {
+        const row = document.getElementById('case-' + name);
+        if (row) {
+            list.push(wayTo(name + ': all of its evidence', () => {
+                row.querySelectorAll('details').forEach((d) => { d.open = true; });
+                row.scrollIntoView();
+            }));
+        }
+    }
+    for (const other of finder.neighbours(thing)) {
+        list.push(wayTo(other.kind + ' ' + finder.name(other), () => choose(other, true)));
+    }
+    return list;
+}
+
+// The panel says this, and leads there; nothing closes it.
+function say(text, thing) {
+    about.textContent = text;
+    get('ways').replaceChildren(...(thing ? waysFrom(thing) : []));
+    panel.hidden = text === '';
+}
+
+// Show a thing: a ring round it, a panel with what is known of it.
 function choose(thing, go) {
     chosen = thing;
     const where = thing && finder.place(thing);
@@ -26,7 +61,7 @@ function choose(thing, go) {
     if (where && go) {
         picture.go(where[0], where[1]);
     }
-    about.textContent = thing ? finder.lines(thing, 100).join('\n') : '';
+    say(thing ? finder.lines(thing, 100).join('\n') : '', thing);
     picture.later();
 }
 
@@ -36,8 +71,8 @@ function chooseJob(id) {
     picture.marked = null;
     choose(null);
     if (job) {
-        about.textContent = 'Job ' + id + ': ' + job.nodes.length
-            + (job.nodes.length === 1 ? ' node' : ' nodes') + ', marked in the picture';
+        say('Job ' + id + ': ' + job.nodes.length
+            + (job.nodes.length === 1 ? ' node' : ' nodes') + ', marked in the picture');
     }
 }
 
@@ -50,12 +85,13 @@ function letGo() {
 function step(by) {
     const list = finder.bad();
     if (!list.length) {
-        about.textContent = 'Everything that was tested is well.';
+        say(finder.data.sets ? 'No link or node by itself; sets with a slow link stand above.'
+            : 'Everything that was tested is well.');
         return;
     }
     turn = turn < 0 && by < 0 ? list.length - 1 : (turn + by + list.length) % list.length;
     choose(list[turn], true);
-    about.textContent = (turn + 1) + ' of ' + list.length + ': ' + about.textContent;
+    say((turn + 1) + ' of ' + list.length + ': ' + about.textContent, list[turn]);
 }
 
 // ---------------------------------------------------------------- searching
@@ -342,6 +378,7 @@ on(get('theme'), { change: () => {
     document.documentElement.dataset.theme = get('theme').value;
     repaint();
 } });
+on(get('let-go'), { click: letGo });
 on(get('print'), { click: () => window.print() });
 on(document, { click: chooseShown });
 on(window, { resize: () => { picture.fit(); picture.later(); }, beforeprint: beforePrint,

@@ -6,6 +6,7 @@ local chart = require "taut.report.page.chart"
 local html = require "taut.report.page.html"
 local report = require "taut.report"
 local tables = require "taut.base.tables"
+local verdicts = require "taut.report.verdicts"
 
 local sections = {}
 
@@ -47,24 +48,49 @@ local function set_tiles(n, hidden)
       tile(n.unknown, "sets never tested"), tile(hidden, "links tested in sets only") }
 end
 
---- What matters, in numbers.
-function sections.summary(d)
+local function is_well(c)
+   return c.state == "ok" or c.state == "unknown"
+end
+
+-- Nodes by their tx and rx, and those that are drained, by whomever.
+local function node_tiles(d)
+   local bad, suspect, drained = 0, 0, 0
+   for _, v in ipairs(d.nodes) do
+      local is_bad = verdicts.is_verdict(v.tx.state) or verdicts.is_verdict(v.rx.state)
+      bad = bad + (is_bad and 1 or 0)
+      suspect = suspect + (not is_bad and not (is_well(v.tx) and is_well(v.rx)) and 1 or 0)
+      drained = drained + (v.drain and 1 or 0)
+   end
+   return { tile(#d.nodes, "nodes"),
+      tile(bad, "nodes slow, lossy or failed", bad > 0 and "slow"),
+      tile(suspect, "nodes suspect", suspect > 0 and "suspect"),
+      tile(#d.status.drained, "nodes drained by Taut", #d.status.drained > 0 and "slow"),
+      tile(drained - #d.status.drained, "nodes drained by others") }
+end
+
+local function link_tiles(d, hidden)
    local n = { ok = 0, suspect = 0, slow = 0, lossy = 0, failed = 0, unknown = 0 }
    for _, l in ipairs(d.links) do
       n[l.state] = n[l.state] + 1
    end
-   local hidden = d.status.links_in_sets or 0
-   local tiles = { tile(#d.links, "links"), tile(n.ok, "links well", "ok"),
+   if hidden == #d.links then
+      return {} -- each is told as one of a set
+   end
+   return { tile(#d.links, "links"), tile(n.ok, "links well", "ok"),
       tile(n.suspect, "links suspect", n.suspect > 0 and "suspect"),
       tile(n.slow, "links slow", n.slow > 0 and "slow"),
       tile(n.lossy, "links lossy", n.lossy > 0 and "lossy"),
       tile(n.failed, "links failed", n.failed > 0 and "failed"),
-      tile(n.unknown - hidden, "links never tested"), tile(#d.nodes, "nodes"),
-      tile(#d.status.drained, "nodes drained by Taut", #d.status.drained > 0 and "slow"),
-      tile(report.percent(d.status.coverage), ("tested in the last %g h"):format(
-         d.status.coverage_h)) }
-   if hidden > 0 then
-      local more = set_tiles(d.status.set_states, hidden)
+      tile(n.unknown - hidden, "links never tested") }
+end
+
+--- What matters, in numbers.
+function sections.summary(d)
+   local hidden = d.status.links_in_sets or 0
+   local tiles = link_tiles(d, hidden)
+   for _, more in ipairs { hidden > 0 and set_tiles(d.status.set_states, hidden) or {},
+      node_tiles(d), { tile(report.percent(d.status.coverage), ("tested in the last %g h"):format(
+      d.status.coverage_h)) } } do
       table.move(more, 1, #more, #tiles + 1, tiles)
    end
    local mode = d.status.mode == "enable" and "Taut drains nodes that depend on a slow component."
@@ -75,6 +101,41 @@ function sections.summary(d)
    return '<section id="summary" aria-label="Summary"><dl class="tiles">' ..
       table.concat(tiles, "\n") .. "</dl>" .. paragraph(mode) ..
       (d.note and paragraph("The picture has no verdicts: " .. d.note) or "") .. "</section>\n"
+end
+
+---------------------------------------------------------------- what to do first
+
+local REPAIRS_FIRST = 3
+
+-- A sentence that begins with something to show in the picture.
+local function item(shown, text)
+   return html.tag("li", nil, html.raw(shown.html .. html.text(text)))
+end
+
+--- What to do, the first thing first.
+function sections.first(d)
+   local items = {}
+   for i = 1, math.min(REPAIRS_FIRST, #d.repairs) do
+      local r = d.repairs[i]
+      items[i] = item(html.show(r.is_link and "link" or "node", r.what),
+         (": repair %s, of which %s is left; %s."):format(r.cable or "it", report.percent(r.left),
+         r.nodes > 0 and report.count(r.nodes, "node") .. " comes back"
+         or "jobs are placed elsewhere meanwhile"))
+   end
+   for _, v in ipairs(d.status.sets) do
+      items[#items + 1] = html.tag("li", nil, v.text .. ". `taut repair SWITCH` names its " ..
+         "cables; with `addresses` in taut.lua Taut finds the one.")
+   end
+   if #d.status.held > 0 then
+      items[#items + 1] = html.tag("li", nil, ("%s would be drained, and something holds that " ..
+         "back: see Nodes."):format(report.count(#d.status.held, "node")))
+   end
+   local suspects = d.status.states and d.status.states.suspect or 0
+   local rest = suspects > 0 and paragraph(("%s: nothing to do, Taut tests them first."):format(
+      report.count(suspects, "suspect"))) or ""
+   return section("first", "What to do first", (#items > 0 and "<ol>" .. table.concat(items) ..
+      "</ol>" or paragraph(#alarms.of(d.status) > 0 and "See to the alarms."
+      or "Nothing is to repair.")) .. rest)
 end
 
 ---------------------------------------------------------------- verdicts
@@ -102,7 +163,8 @@ end
 --- Links, tx and rx that are not well, with what speaks against them.
 function sections.verdicts(d)
    local rows = tables.map(d.cases, function(c)
-      return { html.show(c.is_link and "link" or "node", c.is_link and c.component
+      return { id = "case-" .. c.component, html.show(c.is_link and "link" or "node",
+         c.is_link and c.component
          or (c.component:gsub("/[tr]x[%d]*$", "")), c.component),
          html.verdict(c.state, report.state(c)), stamp(c.since),
          ("%d of %d"):format(c.low or 0, c.low_of or c.tests or 0), action(c), evidence(c),
@@ -124,10 +186,6 @@ function sections.verdicts(d)
 end
 
 ---------------------------------------------------------------- nodes
-
-local function is_well(c)
-   return c.state == "ok" or c.state == "unknown"
-end
 
 local function node_rows(d)
    local held, rows, more = {}, {}, 0
