@@ -149,8 +149,8 @@ local function asked(p)
       "acks teller journal events judgement check refusals rendezvous latency " ..
       "housekeeping acting started_at"))
    p.reload = function()
-      return reload(pick(p, "site followers metrics teller diagnosis check rendezvous events " ..
-         "profiles surveys advice steer job_over coverage act review addresses findings " ..
+      return reload(pick(p, "site cluster followers metrics teller diagnosis check rendezvous " ..
+         "events profiles surveys advice steer job_over coverage act review addresses findings " ..
          "records networks"))
    end
    p.query = query.new { cluster = p.cluster, commands = answers(p), acting = p.acting }

@@ -8,6 +8,7 @@ local json = require "taut.json"
 local links = require "taut.survey.links"
 local outcome = require "taut.survey.outcome"
 local schedule = require "taut.survey.schedule"
+local set_text = require "taut.diagnose.sets.text"
 local slow = require "taut.survey.slow"
 local wire = require "taut.wire"
 
@@ -145,9 +146,21 @@ local function label(self, t)
    return t.link and topo:kind(t.link) or "--", t.link and links.letter(topo, t.link) or "G"
 end
 
+-- What a test is about in plain words, off the tori whose letters are TopoBW's; else nil.
+local function about(self, t)
+   local topo, set = self.topo, not t.link and t.sets and t.sets[1]
+   if topo.kind_name == "torus" then
+      return nil
+   elseif set then
+      return set_text.of(topo, set)
+   end
+   return t.link and topo:kind(t.link) or "same router"
+end
+
 local function row_of(self, t)
    local dir, kind = label(self, t)
-   return { src = t.src_name, dst = t.dst_name, from = t.src - 1, to = t.dst - 1, dir = dir,
+   return { src = t.src_name, dst = t.dst_name, about = about(self, t), from = t.src - 1,
+      to = t.dst - 1, dir = dir,
       kind = kind, mode = t.sending, link = t.link and self.topo.components[t.link],
       seconds = (t.window_ns or 0) / 1e9, bw_Bps = t.bw_Bps or 0, expected_Bps = t.expected_Bps,
       ratio = t.ratio, class = t.part and "part" or t.class, why = t.why, again = t.again,

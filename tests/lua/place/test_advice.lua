@@ -261,6 +261,12 @@ function tests.test_slurms_choice_stands_beside_and_says_why()
    lu.assertEquals(select(2, names(out.slurm.nodelist)), 8)
    lu.assertStrContains(table.concat(out.slurm.reasons, "; "), "x ideal time")
    lu.assertIsString(out.sentence)
+   -- beside a candidate only where it differs
+   local slurms = ("%.2fx"):format(out.slurm.score)
+   for _, c in ipairs(out.candidates) do
+      local is_said = table.concat(c.reasons, "; "):find("Slurm's choice " .. slurms, 1, true)
+      lu.assertEquals(is_said ~= nil, ("%.2fx"):format(c.score) ~= slurms)
+   end
    for i = 2, #out.candidates do
       lu.assertTrue(out.candidates[i].score >= best.score * 0.98 - 1e-9)
    end

@@ -211,6 +211,24 @@ function tests.test_measured_again_alone()
    lu.assertEquals(m.class[m:key(3, 4)], "good")
 end
 
+-- Past bug: "5 of 12 pairs, 100% of the expectation" of a slow set, whose flows took another link
+-- when they were measured again, and "other traffic?" for that.
+function tests.test_a_slow_set_is_told_by_its_low_pairs()
+   local m = data.new({ "n0", "n1", "n2" }, { good = 0.75 })
+   for k, v in pairs { [2] = 3e6, [3] = 12e6 } do
+      m:set(1, k, { bw_Bps = v, expected_Bps = 12e6, class = v < 9e6 and "low" or "good" })
+   end
+   m:set(1, 3, { bw_Bps = 12e6, expected_Bps = 12e6, class = "good", again = true })
+   local f = { kind = "set", name = "leaf2/3, leaf2/4", pairs = { m:key(1, 2), m:key(1, 3) },
+      clear = 3, tied = {}, again = { asked = 1, low = 0 }, confirmed = false }
+   findings.figures(m, f)
+   lu.assertEquals({ f.left, f.bw_Bps }, { 0.25, 3e6 })
+   local text = words.finding(m, f)
+   lu.assertStrContains(text, "25% of the expectation, 3.0 MB/s")
+   lu.assertStrContains(text, "again alone 0 of 1: a flow takes one of these links")
+   lu.assertNotStrContains(text, "other traffic")
+end
+
 -- Pairs that were void at first and turn out low belong to what explains the others.
 function tests.test_what_was_void_and_is_low()
    local m, topo, number = measured({ 4, 2, 2 }, 1, { ["n5/tx"] = 0.25 })

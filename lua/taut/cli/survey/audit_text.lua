@@ -9,9 +9,28 @@ local function mb(bps)
    return ("%.2f"):format((bps or 0) / 1e6)
 end
 
---- One test: `n4 X+CE n6 (nid00004 to nid00006): 0.0800 seconds = 46.98 MB/sec`.
+-- `n4 to n6, uplink, shared: 46.98 MB/s in 80 ms`.
+local function plain(r)
+   local text = ("%s to %s, %s%s: "):format(r.src, r.dst, r.about,
+      r.mode == "S" and ", shared" or "")
+   if r.class == "void" then
+      text = text .. "not measured: " .. (r.why or "no reason given")
+   else
+      text = text .. ("%s MB/s in %.0f ms"):format(mb(r.bw_Bps), r.seconds * 1000)
+      if r.class == "low" then
+         text = text .. (" LOW: %s of %s"):format(report.percent(r.ratio), mb(r.expected_Bps))
+      end
+   end
+   return r.again and text .. " (again)" or text
+end
+
+--- One test: `n4 X+CE n6 (nid00004 to nid00006): 0.0800 seconds = 46.98 MB/sec`, as TopoBW has it,
+-- or in plain words.
 -- @param r row of survey/audit.lua
 function audit.line(r)
+   if r.about then
+      return plain(r)
+   end
    local text = ("%s %s%s%s %s (nid%05d to nid%05d): "):format(r.src, r.dir, r.kind, r.mode, r.dst,
       r.from, r.to)
    if r.class == "void" then

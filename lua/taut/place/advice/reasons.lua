@@ -158,7 +158,9 @@ function reasons.of(s, c, row, own)
    if row.start then
       add(("its last nodes come free at %s"):format(os.date("%H:%M", math.floor(row.start))))
    end
-   if own and own ~= c and own.score and row.score and own.score.ratio < math.huge then
+   -- what stands under every candidate says nothing: only where it differs
+   if own and own ~= c and own.score and row.score and own.score.ratio < math.huge
+      and ("%.2f"):format(own.score.ratio) ~= ("%.2f"):format(row.score) then
       add(("Slurm's choice %.2fx"):format(own.score.ratio))
    end
    return out

@@ -153,12 +153,14 @@ end
 
 ---------------------------------------------------------------- figures
 
---- What a finding's pairs reached: of those measured again alone, where there are some.
+--- What a finding's pairs reached: of those measured again alone, where there are some; of a set
+-- of those that are low still, since a flow may have taken another link of it the second time.
 -- Sets low, left and bw_Bps.
 function findings.figures(m, f)
    local ratios, bws, again = {}, {}, {}
    for _, k in ipairs(f.pairs) do
-      if m.again[k] then
+      local is_of_it = f.kind == "set" and m.class[k] == "low"
+      if f.kind ~= "set" and m.again[k] or is_of_it then
          again[#again + 1] = k
       end
    end

@@ -33,7 +33,10 @@ function sentences.finding(m, f)
       parts[#parts + 1] = (f.kind == "pair" and "on its route and not cleared: "
          or "or, no pair tells it apart: ") .. report.some(f.tied, 6)
    end
-   if f.again then
+   if f.again and f.kind == "set" then
+      parts[#parts + 1] = ("again alone %d of %d: a flow takes one of these links"):format(
+         f.again.low, f.again.asked)
+   elseif f.again then
       parts[#parts + 1] = f.confirmed and ("slow again alone, %d of %d"):format(f.again.low,
          f.again.asked) or ("not slow when measured again alone, %d of %d: other traffic?")
          :format(f.again.low, f.again.asked)
