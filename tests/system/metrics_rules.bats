@@ -40,7 +40,7 @@ setup() {
 @test "each alert says what to do, under an anchor that is there" {
     local alert page=$TAUT_SRCDIR/doc/alerts.md
     for alert in $(sed -n 's/.* alert: //p' taut.rules.yml); do
-        grep -qxF "          runbook_url: \"https://taut.example/alerts.html#${alert,,}\"" taut.rules.yml
+        grep -qxF "          runbook_url: \"https://taut.example/doc/alerts.html#${alert,,}\"" taut.rules.yml
         grep -qx "## $alert" "$page" || { echo "doc/alerts.md: no heading of $alert"; false; }
     done
     # and no heading is left of one that is gone
