@@ -13,6 +13,7 @@ setup_file() {
     can_have_lab || return 0
     small_conf "$BATS_FILE_TMPDIR/small.lua" "${FABRIC[@]}"
     lab_file hour lab up "${FABRIC[@]}" --node-cpus 1 --health-interval 5 \
+        --slurm-conf SlurmctldParameters=enable_configless \
         --taut "$TAUT_PREFIX" --taut-conf "$BATS_FILE_TMPDIR/small.lua"
     # What a site's Slurm has of it, in its folder.
     {
@@ -93,4 +94,25 @@ document() {
         lab exec bash -c "$(sed -n 2p "$BATS_TEST_TMPDIR/commands")" >"$BATS_TEST_TMPDIR/out"
     }
     wait_until 60 well
+}
+
+# slurmd has plugstack.conf from slurmctld then, and nothing of Slurm on its disk; the plugin and
+# the probe are its own.
+@test "configless Slurm: nodes without a file of Slurm's have their checks" {
+    local node before
+    for node in n0 n1; do
+        lab daemon stop "slurmd@$node"
+        lab exec --node $node bash -c "mount -t tmpfs none /etc/slurm
+            setsid slurmd -D -N $node --conf-server ctl:6817 >/var/spool/slurmd.$node 2>&1 </dev/null 3>&- 4>&- &"
+    done
+    both_idle() { [ "$(lab exec sinfo -h -n n[0-1] -t idle -o %D)" = 2 ]; }
+    wait_until 20 both_idle
+    before=$(status 'print(s.hellos)')
+    heard() {
+        clear_holdoff
+        lab exec srun -Q -N2 -w n[0-1] --exclusive true || return
+        [ "$(status 'print(s.hellos)')" -ge $((before + 2)) ]
+    }
+    wait_until 30 heard
+    ! lab exec --node n0 test -e /etc/slurm/plugstack.conf
 }
