@@ -117,7 +117,7 @@ unreadable() { lab exec bash -c 'rm -f /var/lib/taut/taut.db-*; echo "no databas
     [[ $output == *"brakes"*"not known"* ]]
     lab exec timeout 20 bash -c 'exec 3<>/dev/tcp/127.0.0.1/6825
         printf "GET /metrics HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n" >&3
-        cat <&3' | tr -d '\r' | grep -qx 'taut_brakes_lost 1'
+        cat <&3' | tr -d '\r' | grep -Eqx 'taut_brakes_lost(\{cluster="lab"\})? 1'
 }
 
 @test "brakes: a second tautd is refused, and told who is there" {

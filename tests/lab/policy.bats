@@ -236,11 +236,11 @@ ask() {
     cat >"$BATS_TEST_TMPDIR/read.lua" <<'END'
 package.path = arg[1] .. "/?.lua;" .. package.path
 local _, v = require "lib.promparse".read(io.read "a")
-assert(v["taut_nodes_drained{}"] == 1)
-assert(v["taut_components{kind=tx,state=slow}"] == 1)
-assert(v["taut_partition_cap{partition=batch}"] == 8)
-assert(v["taut_actions_total{action=drain}"] == 1)
-assert(v["taut_store_up{}"] == 1 and v["taut_slurm_up{}"] == 1)
+assert(v["taut_nodes_drained{cluster=lab}"] == 1)
+assert(v["taut_components{cluster=lab,kind=tx,state=slow}"] == 1)
+assert(v["taut_partition_cap{cluster=lab,partition=batch}"] == 8)
+assert(v["taut_actions_total{action=drain,cluster=lab}"] == 1)
+assert(v["taut_store_up{cluster=lab}"] == 1 and v["taut_slurm_up{cluster=lab}"] == 1)
 END
     "$TAUT_PREFIX/bin/taut" --lua "$BATS_TEST_TMPDIR/read.lua" "$BATS_TEST_DIRNAME/../lua" <"$BATS_TEST_TMPDIR/metrics"
     # twenty who say nothing: the loop goes on, and the next is served
