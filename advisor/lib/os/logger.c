@@ -114,8 +114,9 @@ static void write_text(const struct taut_logger *log, int priority,
         syslog(priority, "%s", text);
 }
 
-void taut_logger_write(const struct taut_logger *log, int priority, const char *text,
-                    const struct taut_logger_field *fields, size_t n)
+void taut_logger_write(const struct taut_logger *log, int priority,
+                       const char *text,
+                       const struct taut_logger_field *fields, size_t n)
 {
     if (priority > log->level)
         return;

@@ -34,8 +34,9 @@ struct taut_logger_field {
  *   priority  LOG_ERR … LOG_DEBUG of <syslog.h>
  *   text      UTF-8 without control characters
  *   fields    'n' of them; in JSON in small letters, without "TAUT_" */
-void taut_logger_write(const struct taut_logger *log, int priority, const char *text,
-                    const struct taut_logger_field *fields, size_t n);
+void taut_logger_write(const struct taut_logger *log, int priority,
+                       const char *text,
+                       const struct taut_logger_field *fields, size_t n);
 
 /* "err" … "debug" -> LOG_ERR … LOG_DEBUG, or -1. */
 int taut_logger_level(const char *name);
