@@ -279,4 +279,12 @@ function tests.test_several_controllers_are_asked_for_each_time()
    lu.assertEquals(h.asked[4], "controllers")
 end
 
+-- Nodes that save power were idle candidates of advice and of surveys.
+function tests.test_a_node_that_is_off_or_rebooting_is_not_free()
+   local c = cluster.new()
+   c.nodes = { a = { state = "idle" }, b = { state = "idle", off = true },
+      c = { state = "idle", rebooting = true } }
+   lu.assertEquals({ c:is_free "a", c:is_free "b", c:is_free "c" }, { true, false, false })
+end
+
 return tests

@@ -38,11 +38,11 @@ function nodes:take_nodes(list, maintenance)
    end
 end
 
---- Can a job start on this node now?
+--- Can a job start on this node now?  One that saves power is not woken for it.
 function nodes:is_free(name)
    local n = self.nodes[name]
    return n ~= nil and n.state == "idle" and not n.drain and not n.down and not n.maint
-      and not self:has_job(name)
+      and not n.off and not n.rebooting and not self:has_job(name)
 end
 
 --- Could a job ever start there as things are (not down, not drained)?
