@@ -71,6 +71,7 @@ static void describe(const struct taut_evidence *e,
     low->flows = p->m.flows;
     low->streams = p->m.streams;
     low->links = p->links;
+    low->by_sets = p->by_sets;
 }
 
 void taut_evidence_accuse(struct taut_evidence *e, const struct taut_pending *p,

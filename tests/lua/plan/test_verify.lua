@@ -22,8 +22,11 @@ local function daemon()
       coverage = coverage.new(false, #topo.components), started_at = 0,
       switches = switches.new { site = site, journal = journal } }
    d.diagnosis = { verdicts = function() return {} end, wanted = function() return {} end,
-      state = function() return "ok" end, capacity = function() return 1e9 end }
-   d.cluster = { nodes = {}, has_job = function() end, config = { slurm_user = "slurm" },
+      state = function() return "ok" end, capacity = function() return 1e9 end,
+      sets_in_place_of_links = function() return {}, {} end }
+   d.cluster = { nodes = {}, has_job = function() end,
+      who_administers = function() return "root and SlurmUser" end,
+      config = { slurm_user = "slurm" },
       is_free = function(_, name) return d.cluster.nodes[name].state == "idle" end,
       is_admin = function(_, uid) return uid == 0 end }
    function d.cluster.fresh(_, _, fn) fn() end

@@ -30,7 +30,8 @@ struct taut_bout {
     uint16_t low_spells;  /* with low tests, at whatever level */
     uint16_t wide_spells; /* with such of several streams at once */
     bool is_single;    /* it was the only one */
-    bool is_wide;      /* several streams at once were at the ceiling, too */
+    bool is_wide;      /* several streams at once were at the ceiling, too, over a
+                          way that is known */
     bool has_grown;    /* several streams got more than one */
 };
 

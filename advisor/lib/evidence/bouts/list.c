@@ -24,6 +24,13 @@ struct last_spells {
     double low, wide;
 };
 
+/* Does the test bear a bout out with several streams?  Not over a set of links, of
+ * which a slow one may have held them back. */
+static bool is_wide(const struct taut_low *low)
+{
+    return low->streams > 1 && !low->by_sets;
+}
+
 /* One more low test, at whatever level. */
 static void count_low(const struct taut_evidence *e, struct taut_bout *b,
                       const struct taut_low *low, struct last_spells *last)
@@ -32,7 +39,7 @@ static void count_low(const struct taut_evidence *e, struct taut_bout *b,
 
     b->low_spells += spell > last->low;
     last->low = spell;
-    if (low->streams > 1) {
+    if (is_wide(low)) {
         b->wide_spells += spell > last->wide;
         last->wide = spell;
     }
@@ -78,7 +85,7 @@ bool taut_bout_describe(const struct taut_evidence *e, uint32_t c,
                 add_to_way(e, b, low->on[k].c);
         if (at == 1 || low->links < b->links)
             b->links = low->links;
-        b->is_wide = b->is_wide || low->streams > 1;
+        b->is_wide = b->is_wide || is_wide(low);
     }
     b->is_single = at == 1;
     return at > 0;
@@ -223,9 +230,9 @@ void taut_bouts_again(struct taut_evidence *e, uint32_t c,
                           .first_dst = p->m.dst,
                           .links = p->links,
                           .is_single = true,
-                          .is_wide = p->m.streams > 1,
+                          .is_wide = p->m.streams > 1 && !p->by_sets,
                           .low_spells = 1,
-                          .wide_spells = p->m.streams > 1};
+                          .wide_spells = p->m.streams > 1 && !p->by_sets};
     for (uint32_t k = p->first; k < p->first + p->n; k++)
         add_to_way(e, &b, e->stage[k].c);
     if (taut_evidence_spell(e, list->at[list->n - 1].time) ==
