@@ -49,7 +49,7 @@ address_of() { echo "172.30.0.$((10 + ${1#ctl})):6824"; }
 metric() {
     on "$1" timeout 10 bash -c 'exec 3<>/dev/tcp/127.0.0.1/6825
         printf "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" >&3
-        cat <&3' 2>/dev/null | tr -d '\r' | sed -n "s/^$2 //p"
+        cat <&3' 2>/dev/null | tr -d '\r' | sed -n "s/^$2\({cluster=\"[^\"]*\"}\)\{0,1\} //p"
 }
 
 acts() { [ "$(metric "$1" taut_acting)" = 1 ]; }
