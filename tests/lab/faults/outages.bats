@@ -30,14 +30,16 @@ whole() {
     # tautd, its store, taut-slurm, who looks up addresses
     [ "$(helpers)" -eq 4 ] && left | cmp -s "$BATS_FILE_TMPDIR/left" - && no_probe
 }
-checks() {
+# checks: sooner or later a job's nodes test; none do while an idle check has their links
+job_tests() {
     clear_holdoff
     job -N 4 -w n[0-3] && wait_until 10 explain_says 'on 4 nodes: 4 heard from, [1-9][0-9]* tests'
 }
+checks() { wait_until 30 job_tests; }
 
 # recovers: within a minute Taut is itself, nothing is left and nobody was harmed
 recovers() {
-    wait_until 60 checks
+    wait_until 60 job_tests
     wait_until 60 whole || {
         lab exec pgrep -a taut
         left | diff "$BATS_FILE_TMPDIR/left" -
@@ -451,7 +453,7 @@ probe_of() {
             shift \$words
         done
         exec $old/build/plugin/taut-probe \"\${said[@]}\""
-    wait_until 60 checks
+    wait_until 60 job_tests
     lab exec taut nodes --json | lab_json 'for _, n in ipairs(d.nodes) do
         print(n.node, n.probe.release, n.probe.protocol) end'
     lab exec taut nodes | grep "protocol"
