@@ -15,6 +15,7 @@
 
 #define VALUE_MAX 1024
 #define RAILS_MAX 16
+#define SETTINGS_MAX 16
 
 typedef bool check_f(const char *value);
 
@@ -85,7 +86,7 @@ static bool is_path(const char *value)
 }
 
 /* A variable for jobs: APRUN_BALANCED_INJECTION=70. */
-static bool is_setting(const char *value)
+static bool is_setting_of(const char *value, const char *more)
 {
     const char *equals = strchr(value, '=');
     char name[64];
@@ -96,7 +97,45 @@ static bool is_setting(const char *value)
     name[equals - value] = '\0';
     return taut_text_is_made_of(name, "_", sizeof name) &&
            (name[0] < '0' || name[0] > '9') &&
-           taut_text_is_made_of(equals + 1, "._-:,", 255);
+           taut_text_is_made_of(equals + 1, more, 255);
+}
+
+static bool is_setting(const char *value)
+{
+    return is_setting_of(value, "._-:,");
+}
+
+/* libfabric's, and those of the libraries below it. */
+static const char *const families[] = {"FI_",   "IBV_",  "RDMAV_", "MLX4_",
+                                       "MLX5_", "PSM2_", "HFI_",   "OPX_",
+                                       "EFA_",  "CXI_",  "UCX_"};
+
+static bool is_of_family(const char *name)
+{
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+        if (strncmp(name, families[i], strlen(families[i])) == 0)
+            return true;
+    return false;
+}
+
+/* FI_UNIVERSE_SIZE=16,MLX5_SINGLE_THREADED=1 */
+static bool is_ofi_env(const char *value)
+{
+    for (int i = 0; i < SETTINGS_MAX; i++) {
+        size_t n = strcspn(value, ",");
+        char one[128];
+
+        if (n >= sizeof(one))
+            return false;
+        memcpy(one, value, n);
+        one[n] = '\0';
+        if (!is_of_family(one) || !is_setting_of(one, "._-:;/+@"))
+            return false;
+        if (value[n] == '\0')
+            return true;
+        value += n + 1;
+    }
+    return false;
 }
 
 static bool is_launch(const char *value)
@@ -120,6 +159,9 @@ static const struct key {
     KEY(modules, is_path, "an absolute path"),
     KEY(munge_socket, is_path, "an absolute path"),
     KEY(node, is_name, "a node name"),
+    KEY(ofi_env, is_ofi_env,
+        "NAME=VALUE[,...], 16 at most, names that begin with FI_, IBV_, "
+        "RDMAV_, MLX5_ or as another driver's"),
     KEY(probe, is_path, "an absolute path"),
     KEY(run_as, is_name, "a user name"),
     KEY(provider, is_provider, "a libfabric provider"),

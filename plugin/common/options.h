@@ -32,6 +32,7 @@ struct taut_options {
     char *transport;    /* "tcp", "ofi" or "ofi,tcp" */
     char *provider;     /* of libfabric; "" = its first */
     char *domain;       /* of libfabric, a list; "" = its first */
+    char *ofi_env;      /* for libfabric, "NAME=VALUE,..."; "" = none */
     char *modules;      /* folder of taut-ofi.so and taut-hwloc.so */
     char *run_as;       /* streams run as, name or number; "": the default's */
     char *rundir;       /* holds the hold-off file */

@@ -14,6 +14,7 @@ const char taut_arguments_usage[] =
     "           --servers HOST[:PORT][,...]\n"
     "           [--user NAME] [--budget-ms N] [--interface IF[,...]|auto]\n"
     "           [--transport tcp|ofi|ofi,tcp] [--provider P] [--domain D]\n"
+    "           [--ofi-env NAME=VALUE[,...]]\n"
     "           [--run-as NAME] [--rundir DIR] [--munge-socket PATH]\n"
     "           [--log quiet|info|debug] [--syslog] [--conf FILE]\n"
     "           [--job N] [--restart N] [--uid N] [--partition NAME]\n"

@@ -21,6 +21,7 @@ struct taut_hello {
     const struct taut_readings *readings;
     const char *boot;                 /* boot id, or "" */
     const char *owner;                /* of a survey: its JSON, or NULL */
+    int ofi_ms; /* libfabric takes so long to open; -1: nobody knows */
     int budget_ms;                    /* left now */
     int user_port; /* the first that users may call from, as root_port.h */
     unsigned char key[TAUT_SEAL_KEY]; /* session key */

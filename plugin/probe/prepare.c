@@ -14,6 +14,7 @@
 #include "plugin/probe/notary.h"
 #include "plugin/probe/probe.h"
 #include "plugin/probe/ticket.h"
+#include "plugin/transport/memlock.h"
 
 /* ---- interfaces ---- */
 
@@ -22,7 +23,13 @@ static int open_transport(struct taut_probe *p, enum taut_transport_kind kind,
 {
     const struct taut_options *o = &p->args.opts;
 
-    return taut_rails_open(&p->rails, kind, o->provider, o->domain, o->modules,
+    return taut_rails_open(&p->rails, kind,
+                           &(struct taut_transport_options){
+                               .provider = o->provider,
+                               .domain = o->domain,
+                               .env = o->ofi_env,
+                               .folder = o->modules,
+                           },
                            why);
 }
 
@@ -144,6 +151,7 @@ static char *hello_text(struct taut_probe *p)
         .user_port = p->user_port,
         .owner = p->args.owner,
         .budget_ms = taut_left_ms(p->deadline_ns),
+        .ofi_ms = uses_ofi(p) ? p->opening.ms : -1,
     };
     char *text;
 
@@ -203,6 +211,8 @@ static int give_up_root(struct taut_probe *p, const struct taut_lookup *l)
     char by[TAUT_CONFINE_TEXT];
     struct taut_error why;
 
+    if (uses_ofi(p))
+        taut_memlock_raise(p->rails.count);
     if (l->is_root && taut_privileges_drop(&l->run_as, &why) < 0) {
         taut_log_error(&p->log, "%s; skipped", why.text);
         return -1;

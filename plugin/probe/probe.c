@@ -63,6 +63,8 @@ static void open_node(struct taut_probe *p)
     if (!p->args.is_survey &&
         taut_holdoff_open(&p->holdoff, p->args.opts.rundir, &why) < 0)
         taut_log_debug(&p->log, "no hold-off: %s", why.text);
+    if (strcmp(p->args.opts.transport, "tcp") != 0)
+        taut_opening_open(&p->opening, p->args.opts.rundir);
     p->root_fd = open(p->args.sysroot, O_PATH | O_DIRECTORY | O_CLOEXEC);
     taut_boot_id(p->boot);
     p->user_port = taut_user_port(p->root_fd);
@@ -110,7 +112,7 @@ static void init(struct taut_probe *p, int64_t start_ns)
 
     p->start_ns = start_ns;
     p->deadline_ns = start_ns + p->args.opts.budget_ms * TAUT_MS_NS;
-    p->root_fd = p->holdoff.fd = p->recall.fd = -1;
+    p->root_fd = p->holdoff.fd = p->recall.fd = p->opening.fd = -1;
     taut_rails_init(&p->rails);
     taut_counters_init(&p->counters);
     p->log.level = p->args.opts.log;
@@ -152,6 +154,7 @@ static void fini(struct taut_probe *p)
     taut_counters_close(&p->counters);
     taut_holdoff_close(&p->holdoff);
     taut_recall_close(&p->recall);
+    taut_opening_close(&p->opening);
     taut_rails_fini(&p->rails);
     if (p->root_fd >= 0)
         close(p->root_fd);

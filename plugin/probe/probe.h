@@ -16,6 +16,7 @@
 #include "plugin/probe/lookup.h"
 #include "plugin/probe/rails.h"
 #include "plugin/probe/session.h"
+#include "plugin/transport/opening_time.h"
 
 struct taut_probe {
     struct taut_arguments args;
@@ -34,6 +35,7 @@ struct taut_probe {
     struct taut_locality locality;
     struct taut_holdoff holdoff;
     struct taut_recall recall;
+    struct taut_opening_time opening;
     struct taut_session session;
     struct taut_error port_why; /* why it has none of root's ports, or "" */
 };

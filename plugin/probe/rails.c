@@ -240,16 +240,19 @@ static void prepare(struct taut_rails *rails, size_t i,
 }
 
 int taut_rails_open(struct taut_rails *rails, enum taut_transport_kind kind,
-                    const char *provider, const char *domains,
-                    const char *folder, struct taut_error *err)
+                    const struct taut_transport_options *options,
+                    struct taut_error *err)
 {
     const struct taut_transport *transport = taut_transport_of(kind);
     size_t before = rails->endpoint_count;
     char domain[256];
-    struct taut_transport_options options = {provider, domain, folder};
+    struct taut_transport_options own = {"", domain, "", ""};
     struct taut_error why;
     int saved = EADDRNOTAVAIL;
 
+    if (options != NULL)
+        own = *options;
+    own.domain = domain;
     for (size_t i = 0; i < rails->count; i++) {
         struct taut_rail *r = &rails->list[i];
         struct taut_endpoint *ep = &rails->endpoints[rails->endpoint_count];
@@ -257,8 +260,8 @@ int taut_rails_open(struct taut_rails *rails, enum taut_transport_kind kind,
         if (r->local.length == 0)
             continue;
         prepare(rails, i, ep);
-        entry(domain, sizeof(domain), domains, i);
-        if (transport->open(ep, &options, &why) == 0) {
+        entry(domain, sizeof(domain), options != NULL ? options->domain : "", i);
+        if (transport->open(ep, &own, &why) == 0) {
             rails->endpoint_count++;
             continue;
         }

@@ -45,12 +45,13 @@ int taut_rails_find(struct taut_rails *rails, const char *interfaces,
                     struct taut_error *err);
 
 /* Open an endpoint of one transport on every rail that can be used.
- *   domains  of libfabric: one for all rails, or one for each, "d0,d1"
+ *   options  of libfabric; its domain may be one for all rails, or one for each,
+ *            "d0,d1".  NULL: none
  * A rail that does not open gets a 'why', the others are open.
  * Returns 0, or -1 with errno and 'err' when none is. */
 int taut_rails_open(struct taut_rails *rails, enum taut_transport_kind kind,
-                    const char *provider, const char *domains,
-                    const char *folder, struct taut_error *err);
+                    const struct taut_transport_options *options,
+                    struct taut_error *err);
 
 /* Load what the endpoints need, in threads; no longer as root. */
 void taut_rails_load(struct taut_rails *rails);

@@ -154,6 +154,21 @@ static void say_what_failed(struct taut_probe *p)
     }
 }
 
+/* For the next check: the slowest rail's time. */
+static void remember_opening(struct taut_probe *p)
+{
+    int most = -1;
+
+    for (size_t i = 0; i < p->rails.endpoint_count; i++) {
+        struct taut_endpoint *ep = &p->rails.endpoints[i];
+        int ms = ep->transport->kind == TAUT_TRANSPORT_OFI
+                     ? taut_transport_ofi_took_ms(ep)
+                     : -1;
+        most = ms > most ? ms : most;
+    }
+    taut_opening_note(&p->opening, most);
+}
+
 /* Streams run on processors next to their interfaces. */
 static void run_near(struct taut_probe *p)
 {
@@ -186,6 +201,7 @@ static void carry_out(struct taut_probe *p, const struct taut_plan *plan,
 
         taut_probe_read_counters(p, now_ns + (p->deadline_ns - now_ns) / 2);
         say_what_failed(p);
+        remember_opening(p);
         send_result(p, &result);
     }
     free(measures);

@@ -172,6 +172,7 @@ static void make_args(struct args *a, const struct hook *h)
     add_unless(a, "--transport", o->transport, "tcp");
     add(a, "--provider", o->provider);
     add(a, "--domain", o->domain);
+    add(a, "--ofi-env", o->ofi_env);
     add_unless(a, "--modules", o->modules, TAUT_LIBEXECDIR);
 }
 

@@ -81,6 +81,14 @@ int taut_transport_ofi_wait(struct taut_endpoint *ep, int64_t deadline_ns,
     return -1;
 }
 
+int taut_transport_ofi_took_ms(struct taut_endpoint *ep)
+{
+    struct taut_ofi_opening *o = of(ep)->opening;
+
+    return taut_ofi_is_over(o) && !o->error ? (int)(o->took_ns / TAUT_MS_NS)
+                                            : -1;
+}
+
 /* ---- the address, told to whoever calls ---- */
 
 static void answer(struct state *s, int fd)

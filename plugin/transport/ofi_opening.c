@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "plugin/common/clock.h"
+#include "plugin/transport/ofi_env.h"
 #include "plugin/transport/ofi_opening.h"
 
 /* taut-ofi.so answers some calls of libfabric itself (kallsyms.c), so
@@ -65,10 +67,12 @@ static void *run_opening(void *arg)
     struct taut_ofi_opening *o = arg;
     struct taut_transport_options options = {
         .provider = o->provider, .domain = o->domain, .folder = o->folder};
+    int64_t began_ns = taut_now_ns();
     const struct taut_transport *table = load(o->folder, &o->err);
 
     if (table == NULL || table->open(&o->inner, &options, &o->err) < 0)
         o->error = errno ? errno : EIO;
+    o->took_ns = taut_now_ns() - began_ns;
     close(o->done[1]);
     return NULL;
 }
@@ -88,6 +92,7 @@ taut_ofi_make(const struct taut_endpoint *ep,
     o->domain = strdup(options->domain);
     o->folder = strdup(options->folder);
     if (o->provider != NULL && o->domain != NULL && o->folder != NULL &&
+        taut_ofi_env_apply(options->env != NULL ? options->env : "") == 0 &&
         pipe2(o->done, O_CLOEXEC) == 0)
         return o;
     free_opening(o);

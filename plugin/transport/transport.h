@@ -45,6 +45,7 @@ struct taut_endpoint {
 /* Of libfabric; TCP needs none. */
 struct taut_transport_options {
     const char *provider, *domain; /* "" = what comes first */
+    const char *env;               /* of it: options.h, ofi_env */
     const char *folder;            /* where taut-ofi.so is */
 };
 
@@ -137,6 +138,10 @@ int taut_transport_ofi_wait(struct taut_endpoint *ep, int64_t deadline_ns,
 
 /* The table of a kind. */
 const struct taut_transport *taut_transport_of(enum taut_transport_kind kind);
+
+/* How long that took, ms; -1: it is not open.
+ *   ep  an endpoint of taut_transport_ofi */
+int taut_transport_ofi_took_ms(struct taut_endpoint *ep);
 
 /* What taut-ofi.so exports: its table, under this name. */
 #define TAUT_TRANSPORT_MODULE_SYMBOL "taut_transport_module"

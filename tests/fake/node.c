@@ -65,7 +65,7 @@ static void say_hello(struct taut_session *s, const struct taut_options *opts,
     taut_rails_init(&rails);
     if (taut_rails_find(&rails, opts->interface, &l->servers[0],
                         open("/", O_PATH | O_CLOEXEC), &why) < 0 ||
-        taut_rails_open(&rails, TAUT_TRANSPORT_TCP, "", "", "", &why) < 0)
+        taut_rails_open(&rails, TAUT_TRANSPORT_TCP, NULL, &why) < 0)
         die("endpoint");
     taut_session_init(s);
     memcpy(hello.key, s->key, sizeof(hello.key));

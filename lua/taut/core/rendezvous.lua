@@ -164,7 +164,7 @@ local function start(self, s)
    table.sort(present)
    -- libfabric may still be opening when the plans go out
    local last_ms = self.check:plan(s, present, budget,
-      endpoints.needs_ofi(s.peers) and self.checks.ofi_lead_ms or nil)
+      endpoints.ofi_lead_ms(s.peers, self.checks.ofi_lead_ms))
    for _, t in ipairs(s.tests) do
       t.token = seal.hex(seal.random(wire.TOKEN_BYTES))
    end
@@ -248,7 +248,7 @@ function Rendezvous:hello(conn, h, names, is_vouched)
    local peer = { conn = conn, key = seal.unhex(h.key), endpoints = endpoints.of(h), name = h.node,
       boot = h.boot, hello_readings = h.readings, is_vouched = is_vouched,
       answers = h.answers == true, version = h.version or wire.VERSION, budget_ms = h.budget_ms,
-      at = loop.time() - conn:waited(), heard_ns = loop.now_ns() }
+      ofi_ms = h.ofi_ms, at = loop.time() - conn:waited(), heard_ns = loop.now_ns() }
    if h.purpose ~= "epilog" then -- which accepts no streams
       peer.odd = self.networks:hear(peer)
    end

@@ -146,7 +146,7 @@ local function admit(self, conn, h, names, uid, is_vouched, is_admin)
    local key = ("%s %d %d.%d"):format(h.purpose, uid, h.job, h.step)
    local peer = { conn = conn, key = seal.unhex(h.key), name = h.node, endpoints = endpoints.of(h),
       node = self.site.topology.node_id[h.node], options = h.options, procid = h.procid, sent = 0,
-      opened = 0, version = h.version or wire.VERSION,
+      opened = 0, version = h.version or wire.VERSION, ofi_ms = h.ofi_ms,
       is_vouched = is_vouched, answers = h.answers == true }
    if uid == 0 and self.networks then
       self.networks:note(peer)

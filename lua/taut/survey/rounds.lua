@@ -129,8 +129,8 @@ function rounds.cut(s, phases, at)
    for _ in pairs(s.present) do
       nodes = nodes + 1
    end
-   local ofi_ms = s.done_phases == 0 and endpoints.needs_ofi(s.present)
-      and s.site.checks.ofi_lead_ms or 0 -- libfabric opens meanwhile
+   local ofi_ms = s.done_phases == 0
+      and endpoints.ofi_lead_ms(s.present, s.site.checks.ofi_lead_ms) or 0
    local lead_ms = math.min(5000, settings.lead_ms + ofi_ms + math.ceil(nodes * SEND_MS))
    local start_ms = lead_ms
    while at <= #phases do

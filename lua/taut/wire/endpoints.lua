@@ -117,16 +117,31 @@ function endpoints.split(tests, peers)
    return can, cannot
 end
 
---- Does any of these nodes open libfabric?  It is then waited for.
-function endpoints.needs_ofi(peers)
-   for _, peer in pairs(peers) do
-      for _, e in ipairs(peer.endpoints) do
-         if e.ofi then
-            return true
-         end
+local OFI_SLACK_MS, OFI_MOST_MS = 20, 5000
+
+local function has_ofi(peer)
+   for _, e in ipairs(peer.endpoints) do
+      if e.ofi then
+         return true
       end
    end
    return false
+end
+
+--- How long these nodes wait for libfabric, which opens while their plan is made: as long as the
+-- slowest of them took last time, and a tenth and 20 ms besides.
+-- @param peers map of { endpoints, ofi_ms = milliseconds that it took there, or nil }
+-- @param default milliseconds where a node does not know it (`ofi_lead_ms`)
+-- @return milliseconds, 5000 at most; nil where none of them opens it
+function endpoints.ofi_lead_ms(peers, default)
+   local most
+   for _, peer in pairs(peers) do
+      if has_ofi(peer) then
+         local own = peer.ofi_ms and peer.ofi_ms + peer.ofi_ms // 10 + OFI_SLACK_MS or default
+         most = math.max(most or 0, math.min(OFI_MOST_MS, own))
+      end
+   end
+   return most
 end
 
 return endpoints

@@ -5,14 +5,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "plugin/transport/memlock.h"
 #include "plugin/transport/ofi/ofi.h"
 
 #define API FI_VERSION(1, 11)
 #define PEERS_MAX 1024
+#define DEVICES_MAX 64
+
+static bool is_verbs(const char *provider)
+{
+    return strstr(provider, "verbs") != NULL;
+}
 
 static int failed(struct taut_error *err, const char *what, long rc)
 {
+    long kb = taut_memlock_kb();
+
+    if (rc == -FI_ENOMEM && kb >= 0) {
+        taut_error_set(err,
+                       "libfabric: %s: %s; %ld kB of locked memory are "
+                       "allowed (RLIMIT_MEMLOCK), a rail needs up to %d",
+                       what, fi_strerror((int)-rc), kb, TAUT_MEMLOCK_RAIL_KB);
+        errno = (int)-rc;
+        return -1;
+    }
     taut_error_set(err, "libfabric: %s: %s", what, fi_strerror((int)-rc));
     errno = (int)-rc;
     return -1;
@@ -60,11 +78,40 @@ static void list_providers(char *text, size_t n)
     fi_freeinfo(hints);
 }
 
+/* Why there is no device of verbs, where that can be seen; or false. */
+static bool tell_of_devices(struct taut_error *err)
+{
+    bool is_any = false;
+    char path[40];
+
+    for (int i = 0; i < DEVICES_MAX; i++) {
+        snprintf(path, sizeof(path), "/dev/infiniband/uverbs%d", i);
+        if (access(path, R_OK | W_OK) == 0)
+            return false;
+        if (errno == EACCES) {
+            taut_error_set(err,
+                           "cannot open %s as uid %u: Permission denied "
+                           "(rdma-core's udev rules give it mode 0666)",
+                           path, (unsigned)geteuid());
+            return true;
+        }
+        is_any = is_any || errno != ENOENT;
+    }
+    if (!is_any)
+        taut_error_set(err, "no /dev/infiniband/uverbs*: no RDMA device, or "
+                            "the module ib_uverbs is not loaded");
+    return !is_any;
+}
+
 static int not_there(struct taut_error *err, const char *provider,
                      const char *domain)
 {
     char known[100];
 
+    if (is_verbs(provider) && tell_of_devices(err)) {
+        errno = ENODEV;
+        return -1;
+    }
     list_providers(known, sizeof(known));
     taut_error_set(err,
                    "libfabric has no provider '%.20s'%s%.20s%s "
@@ -72,6 +119,20 @@ static int not_there(struct taut_error *err, const char *provider,
                    *provider ? provider : "any",
                    *domain ? " with domain '" : "", domain, *domain ? "'" : "",
                    *known ? known : "none at all");
+    errno = ENODEV;
+    return -1;
+}
+
+/* verbs understands addresses, so that it takes no other device than the
+ * interface's. */
+static int no_device(struct taut_error *err, const char *node,
+                     const char *provider)
+{
+    if (!tell_of_devices(err))
+        taut_error_set(err,
+                       "libfabric: %.20s: no RDMA device has the address "
+                       "%.46s (rdma link, ibv_devinfo; GIDs of RoCE v2)",
+                       provider, node);
     errno = ENODEV;
     return -1;
 }
@@ -87,9 +148,11 @@ static int get_info(struct taut_ofi *o, const char *node, const char *provider,
     if (hints == NULL)
         return failed(err, "hints", -FI_ENOMEM);
     rc = fi_getinfo(API, node, NULL, FI_SOURCE, hints, &o->info);
-    if (rc == -FI_ENODATA)
+    if (rc == -FI_ENODATA && !is_verbs(provider))
         rc = fi_getinfo(API, NULL, NULL, 0, hints, &o->info);
     fi_freeinfo(hints);
+    if (rc == -FI_ENODATA && is_verbs(provider) && *domain == '\0')
+        return no_device(err, node, provider);
     if (rc == -FI_ENODATA)
         return not_there(err, provider, domain);
     return rc ? failed(err, "fi_getinfo", rc) : 0;
@@ -118,6 +181,9 @@ static int open_objects(struct taut_ofi *o, struct taut_error *err)
     struct fi_av_attr av = {.type = FI_AV_TABLE, .count = PEERS_MAX};
     int rc;
 
+    o->message = o->info->domain_attr->mr_mode & FI_MR_LOCAL
+                     ? TAUT_OFI_MESSAGE_PINNED
+                     : TAUT_OFI_MESSAGE;
     rc = fi_fabric(o->info->fabric_attr, &o->fabric, NULL);
     if (rc)
         return failed(err, "fi_fabric", rc);
@@ -156,7 +222,7 @@ static int post(struct taut_ofi *o, struct taut_ofi_buffer *b)
     void *desc = o->mr != NULL ? fi_mr_desc(o->mr) : NULL;
 
     b->begin = 0;
-    return (int)fi_recv(o->ep, b->bytes, TAUT_OFI_MESSAGE, desc, FI_ADDR_UNSPEC,
+    return (int)fi_recv(o->ep, b->bytes, o->message, desc, FI_ADDR_UNSPEC,
                         &b->context);
 }
 
@@ -201,7 +267,7 @@ static int register_area(struct taut_ofi *o, size_t n, struct taut_error *err)
 /* All receives are posted before anybody learns of the endpoint. */
 static int make_buffers(struct taut_ofi *o, struct taut_error *err)
 {
-    size_t n = 2 * TAUT_OFI_BUFFERS * (size_t)TAUT_OFI_MESSAGE;
+    size_t n = 2 * TAUT_OFI_BUFFERS * o->message;
     int rc = 0;
 
     o->area = calloc(1, n);
@@ -213,7 +279,7 @@ static int make_buffers(struct taut_ofi *o, struct taut_error *err)
     for (int i = 0; i < 2 * TAUT_OFI_BUFFERS; i++) {
         struct taut_ofi_buffer *b = &o->buffers[i];
 
-        b->bytes = o->area + (size_t)i * TAUT_OFI_MESSAGE;
+        b->bytes = o->area + (size_t)i * o->message;
         b->is_send = i < TAUT_OFI_BUFFERS;
         if (b->is_send)
             taut_ofi_give(o, b);

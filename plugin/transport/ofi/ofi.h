@@ -19,7 +19,9 @@
 #include "plugin/transport/ofi/head.h"
 #include "wire/error.h"
 
-#define TAUT_OFI_MESSAGE (512u * 1024) /* largest, with its head */
+/* Largest message with its head: where adapters pin memory, and where not. */
+#define TAUT_OFI_MESSAGE_PINNED (64u * 1024)
+#define TAUT_OFI_MESSAGE (512u * 1024)
 #define TAUT_ENDPOINT_BYTES TAUT_OFI_NAME_BYTES
 #define TAUT_OFI_BUFFERS 16
 
@@ -28,7 +30,7 @@
 struct taut_ofi_buffer {
     struct fi_context2 context;
     bool is_send;
-    unsigned char *bytes; /* TAUT_OFI_MESSAGE of them */
+    unsigned char *bytes; /* 'message' of them */
     size_t length;
     size_t begin;   /* received: what was taken already */
     uint64_t owner; /* the caller's: whose it is */
@@ -43,6 +45,7 @@ struct taut_ofi {
     struct fid_cq *cq;
     struct fid_ep *ep;
     struct fid_mr *mr;
+    size_t message; /* bytes of a buffer */
     int wait_fd; /* -1: the provider has none, look without sleeping */
     unsigned char name[TAUT_ENDPOINT_BYTES];
     size_t name_length;

@@ -163,7 +163,7 @@ static void keep(struct taut_ofi_stream *s, struct taut_ofi_buffer *b)
 
 /* As much as the rate carries in CHUNK_US; not yet known at the start, and
  * what passes buckets of tokens at once tells nothing of it. */
-static void adjust_chunk(struct taut_ofi_stream *s)
+static void adjust_chunk(struct taut_ofi_stream *s, size_t most)
 {
     int64_t now_ns = taut_now_ns(), chunk;
 
@@ -179,16 +179,15 @@ static void adjust_chunk(struct taut_ofi_stream *s)
                       (double)(now_ns - s->burst_ns) * 1000 * CHUNK_US);
     if (chunk < CHUNK_MIN)
         chunk = CHUNK_MIN;
-    s->chunk =
-        chunk < (int64_t)TAUT_OFI_PAYLOAD ? (size_t)chunk : TAUT_OFI_PAYLOAD;
+    s->chunk = chunk < (int64_t)most ? (size_t)chunk : most;
 }
 
-static void take_ack(struct taut_ofi_stream *s, uint64_t bytes)
+static void take_ack(struct taut_ofi_stream *s, uint64_t bytes, size_t most)
 {
     if (bytes > (uint64_t)s->sent_bytes || (int64_t)bytes < s->acked_bytes)
         return;
     s->acked_bytes = (int64_t)bytes;
-    adjust_chunk(s);
+    adjust_chunk(s, most);
 }
 
 /* Returns true when the message is still needed. */
@@ -218,7 +217,7 @@ static bool take_message(struct taut_ofi_streams *o, struct taut_ofi_buffer *b)
         keep(s, b);
         return true;
     case TAUT_OFI_ACK:
-        take_ack(s, head.value);
+        take_ack(s, head.value, taut_ofi_payload(o));
         return false;
     case TAUT_OFI_RESET:
         s->error = ECONNRESET;

@@ -8,7 +8,6 @@
 #include "plugin/transport/ofi/ofi.h"
 
 #define TAUT_OFI_STREAMS 2048 /* at once; a number's lower bits */
-#define TAUT_OFI_PAYLOAD (TAUT_OFI_MESSAGE - sizeof(struct taut_ofi_head))
 #define TAUT_OFI_RESERVE 4 /* buffers that data leaves to other messages */
 
 enum taut_ofi_state {
@@ -39,6 +38,12 @@ struct taut_ofi_streams {
     struct taut_ofi_stream streams[TAUT_OFI_STREAMS];
     int used; /* no stream at or above this was ever used */
 };
+
+/* Most payload of a message. */
+static inline size_t taut_ofi_payload(const struct taut_ofi_streams *o)
+{
+    return o->net.message - sizeof(struct taut_ofi_head);
+}
 
 /* A new stream.  Returns its place, or -1 with errno ENOBUFS or why there are
  * no random bytes. */

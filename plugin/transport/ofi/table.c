@@ -188,8 +188,10 @@ static int ofi_connected(struct taut_endpoint *ep, int stream)
 static ssize_t ofi_send(struct taut_endpoint *ep, int stream, const void *data,
                         size_t n)
 {
+    size_t most = taut_ofi_payload(of(ep));
+
     return taut_ofi_send_data(of(ep), stream_of(ep, stream), data,
-                              n < TAUT_OFI_PAYLOAD ? n : TAUT_OFI_PAYLOAD);
+                              n < most ? n : most);
 }
 
 static ssize_t ofi_fill(struct taut_endpoint *ep, int stream, size_t n)

@@ -43,8 +43,18 @@ function tests.test_libfabric_where_both_have_it()
    lu.assertEquals(common(1, 3, 1), "tcp")
    lu.assertNil(common(1, 2, 2))
    lu.assertNil(common(1, 3, 2))
-   lu.assertTrue(endpoints.needs_ofi(peers))
-   lu.assertFalse(endpoints.needs_ofi { peers[3] })
+   lu.assertEquals(endpoints.ofi_lead_ms(peers, 350), 350)
+   lu.assertNil(endpoints.ofi_lead_ms({ peers[3] }, 350))
+end
+
+function tests.test_libfabric_is_waited_for_as_long_as_it_took_last_time()
+   local function node(ofi_ms)
+      return { endpoints = { { ["if"] = "a", ofi = "10.0.0.1:1" } }, ofi_ms = ofi_ms }
+   end
+   lu.assertEquals(endpoints.ofi_lead_ms({ node(100) }, 350), 130)
+   lu.assertEquals(endpoints.ofi_lead_ms({ node(100), node() }, 350), 350)
+   lu.assertEquals(endpoints.ofi_lead_ms({ node(1500), node(100) }, 350), 1670)
+   lu.assertEquals(endpoints.ofi_lead_ms({ node(60000) }, 350), 5000)
 end
 
 -- Several slurmd on a host: what their streams did said that tx and rx were well.

@@ -50,6 +50,12 @@ static const struct {
     {"rundir=run", EINVAL, "expected an absolute path"},
     {"probe=taut-probe", EINVAL, "expected an absolute path"},
     {"injection=70", EINVAL, "expected NAME=VALUE"},
+    {"ofi_env=", EINVAL, "ofi_env=: expected NAME=VALUE[,...]"},
+    {"ofi_env=LD_PRELOAD=/tmp/x.so", EINVAL, "names that begin with FI_"},
+    {"ofi_env=FI_UNIVERSE_SIZE", EINVAL, "expected NAME=VALUE"},
+    {"ofi_env=FI_UNIVERSE_SIZE=16,", EINVAL, "expected NAME=VALUE"},
+    {"ofi_env=FI_PROVIDER=verbs,PATH=/tmp", EINVAL, "expected NAME=VALUE"},
+    {"ofi_env=FI_TCP_IFACE=$(reboot)", EINVAL, "expected NAME=VALUE"},
     {"log=loud", EINVAL, "expected quiet, info or debug"},
 };
 
@@ -82,6 +88,7 @@ START_TEST(every_option_can_be_set)
         "rundir=/run/t",
         "munge_socket=/run/m.s",
         "injection=A_B=70",
+        "ofi_env=FI_PROVIDER=verbs;ofi_rxm,FI_VERBS_IFACE=ib0,IBV_FORK_SAFE=1",
         "node=n1",
         "log=debug",
     };

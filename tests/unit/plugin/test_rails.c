@@ -68,7 +68,7 @@ START_TEST(an_unusable_one_of_several_keeps_its_place)
                   rails.list[0].why.text);
     ck_assert_uint_gt(rails.list[1].local.length, 0);
     ck_assert_int_eq(
-        taut_rails_open(&rails, TAUT_TRANSPORT_TCP, "", "", "", NULL), 0);
+        taut_rails_open(&rails, TAUT_TRANSPORT_TCP, NULL, NULL), 0);
     ck_assert_uint_eq(rails.endpoint_count, 2);
     ck_assert_int_eq(rails.endpoints[0].rail, 1);
     ck_assert_str_eq(rails.endpoints[0].interface, "lo");
@@ -86,7 +86,7 @@ START_TEST(a_rail_that_does_not_open_leaves_the_others)
     ck_assert_int_eq(taut_address_parse(first, "192.0.2.1:1", NULL), 0);
     taut_address_set_port(first, 0);
     ck_assert_int_eq(
-        taut_rails_open(&rails, TAUT_TRANSPORT_TCP, "", "", "", NULL), 0);
+        taut_rails_open(&rails, TAUT_TRANSPORT_TCP, NULL, NULL), 0);
     ck_assert_uint_eq(rails.endpoint_count, 1);
     ck_assert_int_eq(rails.endpoints[0].rail, 1);
     ck_assert_str_ne(rails.list[0].why.text, "");
@@ -102,7 +102,7 @@ START_TEST(rails_of_which_none_opens_are_an_error)
     ck_assert_int_eq(
         taut_address_parse(&rails.list[0].local, "192.0.2.1:1", NULL), 0);
     ck_assert_int_eq(
-        taut_rails_open(&rails, TAUT_TRANSPORT_TCP, "", "", "", &why), -1);
+        taut_rails_open(&rails, TAUT_TRANSPORT_TCP, NULL, &why), -1);
     ck_assert_int_eq(errno, EADDRNOTAVAIL);
     ck_assert_msg(strstr(why.text, "interface lo: cannot listen"), "%s",
                   why.text);
