@@ -7,7 +7,7 @@
 
 /* Of a rail: buffers, libfabric's own, and the queues, which some adapters pin
  * as well (doc/internals/node.md reckons it). */
-#define TAUT_MEMLOCK_RAIL_KB 8192
+#define TAUT_MEMLOCK_RAIL_KB 32768
 
 /* Raise the limit to what so many rails need; root may, others up to their hard
  * limit.  One that is higher already stays. */

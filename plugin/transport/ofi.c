@@ -85,8 +85,11 @@ int taut_transport_ofi_took_ms(struct taut_endpoint *ep)
 {
     struct taut_ofi_opening *o = of(ep)->opening;
 
-    return taut_ofi_is_over(o) && !o->error ? (int)(o->took_ns / TAUT_MS_NS)
-                                            : -1;
+    if (!o->is_loading)
+        return -1;
+    if (!taut_ofi_is_over(o))
+        return (int)((taut_now_ns() - o->began_ns) * 3 / 2 / TAUT_MS_NS);
+    return o->error ? -1 : (int)(o->took_ns / TAUT_MS_NS);
 }
 
 /* ---- the address, told to whoever calls ---- */

@@ -67,12 +67,11 @@ static void *run_opening(void *arg)
     struct taut_ofi_opening *o = arg;
     struct taut_transport_options options = {
         .provider = o->provider, .domain = o->domain, .folder = o->folder};
-    int64_t began_ns = taut_now_ns();
     const struct taut_transport *table = load(o->folder, &o->err);
 
     if (table == NULL || table->open(&o->inner, &options, &o->err) < 0)
         o->error = errno ? errno : EIO;
-    o->took_ns = taut_now_ns() - began_ns;
+    o->took_ns = taut_now_ns() - o->began_ns;
     close(o->done[1]);
     return NULL;
 }
@@ -102,6 +101,8 @@ taut_ofi_make(const struct taut_endpoint *ep,
 void taut_ofi_load(struct taut_ofi_opening *o)
 {
     pthread_t thread;
+
+    o->began_ns = taut_now_ns();
     int rc = pthread_create(&thread, NULL, run_opening, o);
 
     if (rc == 0) {

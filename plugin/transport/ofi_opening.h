@@ -13,6 +13,7 @@ struct taut_ofi_opening {
     struct taut_endpoint inner; /* of taut-ofi.so */
     char *provider, *domain, *folder;
     struct taut_error err;
+    int64_t began_ns;
     int64_t took_ns; /* the thread, until it was open or failed */
     int error;       /* an errno, or 0 */
     int done[2];     /* a pipe: its end means done */

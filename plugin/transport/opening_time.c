@@ -49,9 +49,12 @@ void taut_opening_close(struct taut_opening_time *t)
 void taut_opening_note(struct taut_opening_time *t, int ms)
 {
     char line[LINE_LENGTH + 1];
+
+    if (ms > TAUT_OPENING_MAX_MS)
+        ms = TAUT_OPENING_MAX_MS;
     int next = t->ms < 0 || ms >= t->ms ? ms : t->ms - (t->ms - ms + 7) / 8;
 
-    if (t->fd < 0 || next == t->ms || ms < 0 || ms > TAUT_OPENING_MAX_MS)
+    if (t->fd < 0 || next == t->ms || ms < 0)
         return;
     snprintf(line, sizeof(line), "taut-opening 1 %-16d\n", next);
     if (pwrite(t->fd, line, LINE_LENGTH, 0) == LINE_LENGTH)

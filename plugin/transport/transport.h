@@ -139,7 +139,8 @@ int taut_transport_ofi_wait(struct taut_endpoint *ep, int64_t deadline_ns,
 /* The table of a kind. */
 const struct taut_transport *taut_transport_of(enum taut_transport_kind kind);
 
-/* How long that took, ms; -1: it is not open.
+/* How long that took, ms; what is not open yet will take half as long again as
+ * it has by now.  -1: it was not loaded, or failed.
  *   ep  an endpoint of taut_transport_ofi */
 int taut_transport_ofi_took_ms(struct taut_endpoint *ep);
 

@@ -111,8 +111,12 @@ static void enter(const char *net)
 
 static void open_endpoint(struct taut_endpoint *ep, int side)
 {
-    struct taut_transport_options options = {opt.provider, opt.domain,
-                                             opt.libexec};
+    struct taut_transport_options options = {
+        .provider = opt.provider,
+        .domain = opt.domain,
+        .env = "",
+        .folder = opt.libexec,
+    };
     struct taut_error why;
     char text[TAUT_ADDRESS_TEXT];
 
@@ -133,7 +137,7 @@ static void open_endpoint(struct taut_endpoint *ep, int side)
     if (opt.transport == TAUT_TRANSPORT_OFI)
         taut_transport_ofi_load(ep);
     if (opt.transport == TAUT_TRANSPORT_OFI &&
-        taut_transport_ofi_wait(ep, taut_now_ns() + 5 * TAUT_S_NS, &why) < 0)
+        taut_transport_ofi_wait(ep, taut_now_ns() + 20 * TAUT_S_NS, &why) < 0)
         die("endpoint", why.text);
 }
 

@@ -43,6 +43,10 @@ end
 function Check:plan(s, present, budget_ms, lead_ms)
    local o = options(self, s.purpose, present, budget_ms)
    if lead_ms then
+      -- no later than leaves time for one phase, which then tells how long it really takes
+      local c = o.checks
+      local most = budget_ms - RESERVE_MS - c.lead_ms - c.test_ms - c.gap_ms
+      lead_ms = math.max(0, math.min(lead_ms, math.floor(most)))
       o.checks = setmetatable({ lead_ms = o.checks.lead_ms + lead_ms }, { __index = o.checks })
       o.budget_ms = math.min(o.budget_ms + lead_ms, budget_ms - RESERVE_MS)
    end

@@ -34,6 +34,13 @@ local function both_good(t, s)
    return t.enough_Bps and math.min(t.bw_Bps, t.sender_Bps) >= s.good * t.expected_Bps
 end
 
+-- Nothing arrived of a stream that was open for less than half of the test: to connect two
+-- adapters takes long where processors are busy, and what was sent then had not arrived yet.
+local function opened_late(t, send, recv)
+   return t.bw_Bps == 0 and t.sender_Bps == 0 and (send.window_ns or 0) > 0
+      and 2 * send.window_ns < (recv.window_ns or 0)
+end
+
 -- Why there is no figure at all, or nil.
 local function no_figure(t, send, recv, s)
    if not recv then
@@ -51,6 +58,9 @@ local function no_figure(t, send, recv, s)
    elseif t.bw_Bps == 0 and t.sender_Bps > 0 then
       -- its kernel took what was sent, and the process came too late to see any of it
       return ("%s counted nothing of what it had acknowledged to %s"):format(t.dst_name, t.src_name)
+   elseif opened_late(t, send, recv) then
+      return ("%s opened its stream late: %d of %d ms were left"):format(t.src_name,
+         send.window_ns // 1000000, recv.window_ns // 1000000)
    end
    return nil
 end

@@ -54,6 +54,10 @@ own_dev() {
     ln -s /proc/self/fd/0 $LAB_RUN/dev/stdin
     ln -s /proc/self/fd/1 $LAB_RUN/dev/stdout
     ln -s /proc/self/fd/2 $LAB_RUN/dev/stderr
+    if [ -d /dev/infiniband ]; then
+        mkdir $LAB_RUN/dev/infiniband &&
+            mount --bind /dev/infiniband $LAB_RUN/dev/infiniband || return
+    fi
     mount --rbind $LAB_RUN/dev /dev
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# namespace.sh router|node IP-BATCH TC-BATCH SEED: set up the network namespace
-# it runs in; SEED is of a router's hash.
+# namespace.sh router|node IP-BATCH TC-BATCH SEED "TYPE NAME": set up the network
+# namespace it runs in; SEED is of a router's hash, TYPE and NAME of the RDMA device
+# on hsn0, "" for none.
 
 set -e
 net=/proc/sys/net
@@ -38,3 +39,4 @@ else
 fi
 ip -batch "$2"
 tc -batch "$3"
+[ -z "$5" ] || rdma link add "${5#* }" type "${5% *}" netdev hsn0

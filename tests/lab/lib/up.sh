@@ -8,7 +8,7 @@ declare_defaults() {
     ROUTING='' WITHOUT=()
     NODES_PER_ROUTER=2 NODE_CPUS=2 WITH_SLURM=yes
     RATE=100mbit TX_RATE='' RX_RATE='' LINK_RATE=''
-    CONTROLLERS=0 TAUT_PREFIX='' TAUT_CONF='' HEALTH_INTERVAL=5 HEALTH_STATES=IDLE
+    CONTROLLERS=0 RDMA='' TAUT_PREFIX='' TAUT_CONF='' HEALTH_INTERVAL=5 HEALTH_STATES=IDLE
     SLURM_CONF_LINES=() JOB_SUBMIT='' SLURM_PREFIX='' ALPS='' LAB_ENV=()
 }
 
@@ -31,6 +31,7 @@ parse_up() {
         --without) WITHOUT+=("$2") ;;
         --nodes-per-router) need_number "$1" "$2"; NODES_PER_ROUTER=$2 ;;
         --controllers) need_number "$1" "$2"; CONTROLLERS=$2 ;;
+        --rdma) RDMA=$2 ;;
         --node-cpus) need_number "$1" "$2"; NODE_CPUS=$2 ;;
         --rate) RATE=$2 ;;
         --tx-rate) TX_RATE=$2 ;;
@@ -65,10 +66,20 @@ check_up() {
     fi
     [ -z "$SLURM_PREFIX" ] || [ -x "$SLURM_PREFIX/sbin/slurmctld" ] ||
         die "--slurm $SLURM_PREFIX has no sbin/slurmctld"
+    [ -z "$RDMA" ] || check_rdma
     for program in ip tc ss unshare nsenter setpriv; do need_program $program; done
     [ "$WITH_SLURM" = no ] || for program in slurmctld slurmd munged sinfo; do
         need_program $program
     done
+}
+
+# Devices of network namespaces: tests/vm has such a kernel.
+check_rdma() {
+    [[ $RDMA = rxe || $RDMA = siw ]] || die "--rdma $RDMA; rxe or siw"
+    need_program rdma
+    [ -e /dev/infiniband/rdma_cm ] || die "--rdma $RDMA: no /dev/infiniband/rdma_cm (tests/vm/run)"
+    rdma system 2>/dev/null | grep -q 'netns exclusive' ||
+        die "--rdma $RDMA: network namespaces share devices here (rdma system set netns exclusive)"
 }
 
 need_program() {
@@ -94,7 +105,7 @@ print_conf() {
     declare -p LAB_NAME LAB_PATH KIND FABRIC DIMS ROUTERS NODES NODES_PER_ROUTER \
         LEAVES POD_LEAVES SPINES PODS CABLES ROUTING GROUP_COUNT GROUP_ROUTERS WITHOUT \
         ROUTER ROUTER_ADDRESS NODE_ROUTER NODE_ADDRESS NODE_MAC CONTROL_ADDRESS CONTROL_MAC \
-        LINK LINK_FROM LINK_TO LINK_BACK LINK_SPEED NODE_CPUS \
+        LINK LINK_FROM LINK_TO LINK_BACK LINK_SPEED NODE_CPUS RDMA \
         TX_BPS RX_BPS LINK_BPS BURST_US GSO_SEGMENTS QUEUE_BYTES WINDOW_PACKETS \
         WITH_SLURM SLURM_PREFIX SLURM_CONF_LINES JOB_SUBMIT TAUT_PREFIX TAUT_CONF \
         HEALTH_INTERVAL HEALTH_STATES CONTROLLERS LAB_BINDIR ALPS LAB_ENV |

@@ -179,10 +179,10 @@ node_setup() {
         "cwnd lock $WINDOW_PACKETS initcwnd $WINDOW_PACKETS"
 }
 
-# set_up NAMESPACE ROLE [SEED]: from the two batches of that namespace.
+# set_up NAMESPACE ROLE [SEED [RDMA]]: from the two batches of that namespace.
 set_up() {
     in_net "$1" bash "$LAB_DIR/lib/namespace.sh" "$2" \
-        "$LAB_RUN/setup/$1.ip" "$LAB_RUN/setup/$1.tc" "${3:-0}"
+        "$LAB_RUN/setup/$1.ip" "$LAB_RUN/setup/$1.tc" "${3:-0}" "${4:-}"
 }
 
 # Standard input: the routes, where Taut's topology knows them.
@@ -201,7 +201,7 @@ step_fabric() {
     for ((n = 0; n < NODES; n++)); do
         node_setup $n >$LAB_RUN/setup/n$n.ip
         node_shaping >$LAB_RUN/setup/n$n.tc
-        set_up n$n node || return
+        set_up n$n node 0 "${RDMA:+$RDMA ${RDMA}_n$n}" || return
     done
     set_up_controllers || return
     printf '%s routers, %s nodes' "$ROUTERS" "$NODES"

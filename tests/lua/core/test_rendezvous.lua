@@ -268,6 +268,21 @@ function tests.test_libfabric_is_used_where_both_have_it_and_waited_for()
    lu.assertEquals(two:plan().tests[1].peer, "10.0.0.1:4000")
 end
 
+-- A time that was too long would never be put right: nobody tests, and nobody learns.
+function tests.test_a_libfabric_that_takes_longer_than_the_budget_is_tried_all_the_same()
+   local m, names = meeting(), { "n0", "n1" }
+   local one = m.hello("n0", names, { ofi_ms = 2000,
+      endpoints = { { tcp = "10.0.0.1:4000", ofi = "10.0.0.1:4001" } } })
+   m.hello("n1", names, { endpoints = { { tcp = "10.0.0.2:4000", ofi = "10.0.0.2:4001" } } })
+   lu.assertTrue(plan_size(one) > 0)
+   local last = 0
+   for _, t in ipairs(one:plan().tests) do
+      last = math.max(last, t.start_ms + t.dur_ms)
+      lu.assertTrue(t.start_ms > 600)
+   end
+   lu.assertTrue(last < 900)
+end
+
 function tests.test_without_a_transport_in_common_nothing_is_tested_and_it_is_said()
    local one, two = two_with(meeting(), { { ofi = "10.0.0.1:4001" } },
       { { tcp = "10.0.0.2:4000" } })

@@ -40,6 +40,7 @@ function tests.test_what_makes_a_test_void()
       { report(1), report(1, { looks = 3, sub_bytes = { 1, 1, 1, 1, 1, 1, 1, 1 } }),
          "n2 was asleep: it received in 3 of 8 parts" },
       -- a late process saw nothing of what its kernel had acknowledged: called a dead link once
+      { report(0, { window_ns = 6 * MS }), report(0), "n0 opened its stream late: 6 of 20 ms" },
       { report(0.2), report(0), "n2 counted nothing of what it had acknowledged to n0" },
       { report(0.9), report(0.2), "n2 received 4.8 MB/s, n0 sent 21.6 MB/s" },
    }

@@ -29,7 +29,8 @@ static const char *modules;
 
 static void open_node(struct node *n, const char *provider, const char *folder)
 {
-    struct taut_transport_options options = {provider, "", folder};
+    struct taut_transport_options options = {
+        .provider = provider, .domain = "", .env = "", .folder = folder};
 
     memset(n, 0, sizeof(*n));
     taut_gauge_init(&n->gauge);

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# Two nodes, network namespaces a and b, each with an rxe device on hsn0; sourced in
+# the virtual machine.
+"${TAUT_VM_DIR:-$(dirname "${BASH_SOURCE[0]}")}/stubs" || exit
+
+ip netns add a
+ip netns add b
+ip link add hsn0 netns a type veth peer name hsn0 netns b
+ip -n a address add 10.0.0.1/24 dev hsn0
+ip -n b address add 10.0.0.2/24 dev hsn0
+for net in a b; do
+    ip -n $net link set lo up
+    ip -n $net link set hsn0 up
+    ip netns exec $net rdma link add rxe_$net type rxe netdev hsn0
+done
+
+# streams ARG…: tests of a stream from a to b; a JSON object a test
+streams() {
+    # shellcheck disable=SC2086 # words
+    timeout 100 ${without:-} "$TAUT_BUILDDIR/tests/bench/bench-pair" --from 10.0.0.1 --to 10.0.0.2 \
+        --from-net /run/netns/a --to-net /run/netns/b --transport ofi \
+        --provider "verbs;ofi_rxm" --libexec "$TAUT_BUILDDIR/plugin/.libs" \
+        --ms 500 --repeat 5 --pause-ms 50 "$@"
+}
