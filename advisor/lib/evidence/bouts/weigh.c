@@ -58,8 +58,9 @@ uint32_t taut_bouts_collect(const struct taut_evidence *e, uint32_t c,
 
 /* ---- at one ceiling ---- */
 
-/* What one bout weighs. */
+/* What one bout weighs; reckoned when it is wanted. */
 struct weight {
+    bool is_known;
     double spell;
     double busy;  /* b */
     double level; /* l */
@@ -93,18 +94,20 @@ static double level_chance(const struct taut_evidence *e, uint32_t c,
                                              : e->rules.at_level;
 }
 
-static void weigh_bouts(const struct taut_evidence *e, uint32_t c,
-                        const struct taut_bout *list, uint32_t n,
-                        struct weight *out)
+static const struct weight *weight_of(const struct taut_evidence *e, uint32_t c,
+                                      const struct taut_bout *b,
+                                      struct weight *w)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        double wide = list[i].is_wide ? e->rules.steady : 1;
-        out[i].spell = taut_evidence_spell(e, list[i].time);
-        out[i].busy = busy_chance(e, c, &list[i]);
-        out[i].level = level_chance(e, c, &list[i]);
-        out[i].first = -log(out[i].busy * wide);
-        out[i].again = out[i].first - log(out[i].level);
-    }
+    if (w->is_known)
+        return w;
+    double wide = b->is_wide ? e->rules.steady : 1;
+    w->is_known = true;
+    w->spell = taut_evidence_spell(e, b->time);
+    w->busy = busy_chance(e, c, b);
+    w->level = level_chance(e, c, b);
+    w->first = -log(w->busy * wide);
+    w->again = w->first - log(w->level);
+    return w;
 }
 
 /* The spells with bouts at one ceiling, one after the other. */
@@ -162,9 +165,20 @@ static double match_score(const struct matches *m,
            (k->spells - k->bouts) * log((1 - f) / (1 - busy));
 }
 
+/* Is there a second bout at this level? */
+static bool has_another(const struct taut_evidence *e,
+                        const struct taut_bout *list, uint32_t n, double share)
+{
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i < n && at < 2; i++)
+        at += !list[i].has_grown && taut_bout_is_level(e, &list[i], share);
+    return at == 2;
+}
+
 /* The case of one level. */
 static void weigh_level(const struct taut_evidence *e, uint32_t c,
-                        const struct taut_bout *list, const struct weight *w,
+                        const struct taut_bout *list, struct weight *w,
                         uint32_t n, double share, struct taut_recurrence *out)
 {
     struct matches m = {.spell = -HUGE_VAL};
@@ -178,7 +192,7 @@ static void weigh_level(const struct taut_evidence *e, uint32_t c,
             grown += GROWN;
             continue;
         }
-        add_match(e, &m, &list[i], &w[i], out);
+        add_match(e, &m, &list[i], weight_of(e, c, &list[i], &w[i]), out);
         sum += (double)list[i].share;
         out->bouts++;
     }
@@ -273,15 +287,15 @@ static void find_case(const struct taut_evidence *e, uint32_t c,
                       const struct taut_bout *list, uint32_t n, double share,
                       struct taut_recurrence *out)
 {
-    struct weight w[TAUT_BOUTS_MAX + 1];
+    struct weight w[TAUT_BOUTS_MAX + 1] = {0};
     struct taut_recurrence one;
 
     *out = (struct taut_recurrence){.all = n};
     if (n < 2)
         return;
-    weigh_bouts(e, c, list, n, w);
     for (uint32_t i = 0; i + 1 < n; i++) {
-        if (share > 0 && !taut_bout_is_level(e, &list[i], share))
+        if ((share > 0 && !taut_bout_is_level(e, &list[i], share)) ||
+            !has_another(e, &list[i], n - i, (double)list[i].share))
             continue;
         weigh_level(e, c, &list[i], &w[i], n - i, (double)list[i].share, &one);
         if (one.score > out->score)
@@ -302,13 +316,12 @@ void taut_recurrence_weigh(const struct taut_evidence *e, uint32_t c,
                            const struct taut_recurrence *k,
                            struct taut_recurrence *out)
 {
-    struct weight w[TAUT_BOUTS_MAX + 1];
+    struct weight w[TAUT_BOUTS_MAX + 1] = {0};
 
     if (k->is_any) {
         weigh_any(e, c, list, n, out);
         return;
     }
-    weigh_bouts(e, c, list, n, w);
     weigh_level(e, c, list, w, n, k->share, out);
 }
 
