@@ -6,6 +6,7 @@
 -- are candidates of both sorts, and the score decides.
 local tables = require "taut.base.tables"
 local common = require "taut.place.common"
+local islands = require "taut.topology.islands"
 
 local place = {}
 
@@ -46,9 +47,9 @@ local function parts_of(topo)
       above, part = climb(topo, above, part)
       levels[#levels + 1] = above and part or nil
    end
-   local all = {}
+   local all, island = {}, islands.of(topo).by_links
    for r in pairs(levels[1]) do
-      all[r] = -1
+      all[r] = -1 - island[r]
    end
    levels[#levels + 1] = all
    trees[topo] = levels
@@ -98,7 +99,7 @@ local function candidate(topo, free, o, p, nodes, cost)
    local c = common.describe(topo, free, { nodes = common.sorted(nodes, o), kind = "leaves",
       cost = cost })
    c.shape = c.used == 1 and "leaf " .. topo.router_name[topo:router(nodes[1])]
-      or words(c.used, topo.router_name[p.part], p.part == -1)
+      or words(c.used, topo.router_name[p.part], p.part < 0)
    return c
 end
 

@@ -6,6 +6,7 @@
 local tables = require "taut.base.tables"
 local assemble = require "taut.topology.assemble"
 local health = require "taut.topology.health"
+local islands = require "taut.topology.islands"
 local load = require "taut.topology.load"
 local neighbours = require "taut.topology.neighbours"
 
@@ -214,6 +215,9 @@ function Base:why(a, b, rail)
       return self.rails > 1 and ("%s has no rail %d"):format(name, rail or 1)
          or ("%s is not connected"):format(name)
    end
+   if not islands.are_joined(self, a, b, rail) then
+      return "no link joins the parts of the machine that they are in"
+   end
    local why = self:because(r, s, b, rail)
    return why and "no route: " .. why or "no route"
 end
@@ -307,17 +311,24 @@ function Base:parts(name)
    return list, r
 end
 
--- How many routes each node has to others: one for each rail that both have; and those of one rail.
+-- How many routes each node has to others: one for each rail that both have, where links join
+-- them; and those of one rail.
 local function routes_of(self, rail)
-   local total, of_rail = {}, {}
+   local total, of_rail, by = {}, {}, islands.of(self).by_links
    for k = 1, self.rails do
-      local list = {}
+      local count = {}
       for n = 1, #self.nodes do
-         list[#list + 1] = self:router(n, k) and n or nil
+         local r = self:router(n, k)
+         if r then
+            count[by[r]] = (count[by[r]] or 0) + 1
+         end
       end
-      for _, n in ipairs(list) do
-         total[n] = (total[n] or 0) + #list - 1
-         of_rail[n] = k == rail and #list - 1 or of_rail[n]
+      for n = 1, #self.nodes do
+         local r = self:router(n, k)
+         if r then
+            total[n] = (total[n] or 0) + count[by[r]] - 1
+            of_rail[n] = k == rail and count[by[r]] - 1 or of_rail[n]
+         end
       end
    end
    return total, of_rail

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Does a topology hang together?  What in it cannot be right, or is worth a second look.
+local islands = require "taut.topology.islands"
 local tables = require "taut.base.tables"
 
 local check = {}
@@ -17,58 +18,13 @@ end
 
 ---------------------------------------------------------------- wiring
 
--- Routers by the part of the machine they are in, when links are used in both directions; a node
--- with several rails holds its routers together.
-local function parts_of(topo)
-   local part, sizes = {}, {}
-   local next_to = tables.fill(0, topo.routers - 1, function() return {} end)
-   for c = 1, #topo.components do
-      if topo:is_link(c) then
-         local r, s = topo:from(c), topo:to(c)
-         table.insert(next_to[r], s)
-         table.insert(next_to[s], r)
-      end
-   end
-   for n = 1, (topo.rails or 1) > 1 and #topo.nodes or 0 do
-      local first
-      for rail = 1, topo.rails do
-         local r = topo:router(n, rail)
-         first = first or r
-         if r and r ~= first then
-            table.insert(next_to[first], r)
-            table.insert(next_to[r], first)
-         end
-      end
-   end
-   for r = 0, topo.routers - 1 do
-      if not part[r] then
-         sizes[#sizes + 1] = { routers = 0, nodes = 0, first = r }
-         local p, stack = #sizes, { r }
-         part[r] = p
-         while #stack > 0 do
-            local at = table.remove(stack)
-            sizes[p].routers = sizes[p].routers + 1
-            sizes[p].nodes = sizes[p].nodes + #topo:at_home(at)
-            for _, s in ipairs(next_to[at]) do
-               if not part[s] then
-                  part[s], stack[#stack + 1] = p, s
-               end
-            end
-         end
-      end
-   end
-   return sizes
-end
-
 local function parts(topo, list)
-   local sizes, names = parts_of(topo), {}
-   for _, p in ipairs(sizes) do
-      if p.nodes > 0 then
-         names[#names + 1] = ("%d nodes with router %s"):format(p.nodes, topo.router_name[p.first])
-      end
-   end
+   local names = tables.map(islands.of(topo).with_nodes, function(p)
+      return ("%d nodes with router %s"):format(#p.nodes, topo.router_name[p.first])
+   end)
    if #names > 1 then
-      finding(list, "parts", "the machine falls into parts that no link connects", names)
+      finding(list, "parts", "the machine falls into parts that no link connects; " ..
+         "no test, job or advice goes from one to another", names)
    end
 end
 

@@ -1,10 +1,12 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Failed and degraded components: new routes, what has none, what carries more.
 local graph = require "taut.graph"
+local islands = require "taut.topology.islands"
 
 local health = {}
 
 local LOST = 1000 -- pairs without a route that a report names
+local LOST_APART = 1 << 20 -- … and are looked through where parts are apart
 
 local function check(self, left)
    for c, v in pairs(left) do
@@ -65,14 +67,16 @@ local function more_loaded(self, before, now)
    return list
 end
 
--- In the order of the routers, whichever way and on however many threads they were walked.
+-- In the order of the routers, whichever way and on however many threads they were walked.  That
+-- there is none between parts which no link joins is no news.
 local function unroutable(self, pairs_lost)
-   local list, last = {}, {}
+   local list, last, part = {}, {}, islands.of(self).of_router
    table.sort(pairs_lost, function(a, b)
       return a[1] < b[1] or a[1] == b[1] and a[2] < b[2]
    end)
    for _, p in ipairs(pairs_lost) do -- one for each node that cannot be reached
-      if p[1] ~= last[1] or p[2] ~= last[2] then
+      local is_apart = part[p[1]] ~= part[p[2]]
+      if not is_apart and (p[1] ~= last[1] or p[2] ~= last[2]) then
          list[#list + 1], last = { p[1], p[2], self:because(p[1], p[2]) or "no route" }, p
       end
    end
@@ -84,7 +88,7 @@ end
 -- @param left map component → share of its capacity that is left, 0 … 1
 -- @param opt table: report = false for no more than the epoch (the loads take time on a large
 --   machine without a quick way to them)
--- @return { epoch, pairs = pairs of nodes (rails) without a route,
+-- @return { epoch, pairs = pairs of nodes (rails) without a route that links would join,
 --   unroutable = array of the first { router, router, why } of them, is_all = no others,
 --   more_loaded = array of { link, was, now }, in pairs of nodes, the largest increase first }
 function health.set(self, left, opt)
@@ -98,9 +102,11 @@ function health.set(self, left, opt)
    if not wants then
       return { epoch = self.epoch }
    end
-   local now, lost, first = self.graph:all_to_all(nil, { most = LOST })
-   return { epoch = self.epoch, pairs = lost, unroutable = unroutable(self, first),
-      is_all = #first < LOST,
+   local apart = islands.pairs_apart(self)
+   local most = apart > 0 and LOST_APART or LOST
+   local now, lost, first = self.graph:all_to_all(nil, { most = most })
+   return { epoch = self.epoch, pairs = lost - apart, unroutable = unroutable(self, first),
+      is_all = #first < most,
       more_loaded = more_loaded(self, before, now) }
 end
 

@@ -5,7 +5,7 @@
 -- from 0; links from 1, in the order in which they are added, which is also the order of a router's
 -- links wherever a routing engine has to choose the first of several.
 local hostlist = require "taut.hostlist"
-local settings = require "taut.topology.torus_settings"
+local settings = require "taut.topology.torus.settings"
 local unknown = require "taut.topology.unknown"
 
 local shape = {}

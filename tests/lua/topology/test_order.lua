@@ -153,7 +153,7 @@ function tests.test_groups_nest_and_lose_nobody()
       lu.assertEquals(n, g.count)
       return n
    end
-   lu.assertEquals(count(order.groups(topo, o, 16)), 240)
+   lu.assertEquals(count(order.groups(topo, o, 16)[1]), 240)
 end
 
 return tests

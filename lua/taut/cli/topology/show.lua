@@ -4,6 +4,7 @@ local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local report = require "taut.report"
 local common = require "taut.cli.topology.common"
+local islands = require "taut.topology.islands"
 local verdicts = require "taut.report.verdicts"
 
 local show = { summary = "The machine, or one router, node or component." }
@@ -60,6 +61,7 @@ local function all_to_all(scene)
       end
    end
    local routes = #topo.nodes * (#topo.nodes - 1) - lost
+   lost = lost - islands.pairs_apart(topo)
    return { mean_links = routes > 0 and sum / routes or nil, pairs_without_route = lost,
       node_Bps = where and not (topo.open and next(topo.open)) and (#topo.nodes - 1) / worst or nil,
       limited_by = where and common.class(topo, where) or nil }

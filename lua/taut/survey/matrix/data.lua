@@ -10,11 +10,13 @@ local Data = {}
 Data.__index = Data
 
 --- @param names of the nodes, in the order of rows and columns (the topology's)
--- @param o { good = least share of the expectation that is good, mode = "stream" or "latency" }
+-- @param o { good = least share of the expectation that is good, mode = "stream" or "latency",
+--   apart = pairs that nothing joins, so that they are not measured, or nil }
 -- @return an empty matrix
 function data.new(names, o)
-   local self = setmetatable({ names = names, n = #names, index = {}, good = o and o.good or 0.75,
-      mode = o and o.mode or "stream", bw = {}, expected = {}, class = {}, why = {}, again = {},
+   o = o or {}
+   local self = setmetatable({ names = names, n = #names, index = {}, good = o.good or 0.75,
+      mode = o.mode or "stream", apart = o.apart or 0, bw = {}, expected = {}, class = {}, why = {}, again = {},
       median_ns = {}, p99_ns = {}, hops = {} }, Data)
    for i, name in ipairs(names) do
       self.index[name] = i
@@ -74,10 +76,15 @@ function Data:judge_latency(times)
    end
 end
 
+--- How many pairs there are to be measured.
+function Data:pairs_of()
+   return self.n * (self.n - 1) - self.apart
+end
+
 --- Numbers for a heading.
 -- @return { pairs, measured, good, low, void, median_Bps, ratio (median), worst = { i, j, ratio } }
 function Data:summary()
-   local s = { pairs = self.n * (self.n - 1), measured = 0, good = 0, low = 0, void = 0 }
+   local s = { pairs = self:pairs_of(), measured = 0, good = 0, low = 0, void = 0 }
    local bws, ratios = {}, {}
    for k, class in pairs(self.class) do
       s[class] = s[class] + 1

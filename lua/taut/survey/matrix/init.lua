@@ -11,6 +11,7 @@ local tables = require "taut.base.tables"
 local again = require "taut.survey.matrix.again"
 local data = require "taut.survey.matrix.data"
 local findings = require "taut.survey.matrix.findings"
+local islands = require "taut.topology.islands"
 local json = require "taut.json"
 local layout = require "taut.survey.matrix.layout"
 local packing = require "taut.survey.matrix.packing"
@@ -52,9 +53,17 @@ local function routed(self, t)
    return nil
 end
 
+-- Without those of which no link joins the two: they are no part of the matrix.
+local function joined(self, pairs_of)
+   if self.layout.apart == 0 then
+      return pairs_of
+   end
+   return tables.filter(pairs_of, function(p) return self.part[p[1]] == self.part[p[2]] end)
+end
+
 local function step_phases(self, pairs_of, ready)
    local there, back = {}, {}
-   for _, p in ipairs(pairs_of) do
+   for _, p in ipairs(joined(self, pairs_of)) do
       there[#there + 1] = routed(self, test_of(self, p[1], p[2]))
       back[#back + 1] = routed(self, test_of(self, p[2], p[1]))
    end
@@ -68,7 +77,7 @@ end
 
 local function pack(self, pairs_of)
    for turn = 1, 2 do
-      for _, p in ipairs(pairs_of) do
+      for _, p in ipairs(joined(self, pairs_of)) do
          local t = routed(self, test_of(self, p[turn], p[3 - turn]))
          if t then
             self.packing:add(t)
@@ -233,6 +242,19 @@ local function is_wrong(options)
    return nil
 end
 
+-- Which part of the machine each node is in, as links join them; and how many pairs are in two.
+local function parts_of(topo, nodes, rail)
+   local by, part, count, apart = islands.of(topo).by_links, {}, {}, 0
+   for i, n in ipairs(nodes) do
+      part[i] = by[topo:router(n, rail)]
+      count[part[i]] = (count[part[i]] or 0) + 1
+   end
+   for _, some in pairs(count) do
+      apart = apart + some * (#nodes - some)
+   end
+   return part, apart
+end
+
 -- The matrix of one rail; its number is said where there are several.
 local function begin_rail(o, nodes, rail)
    local one = (o.topology.rails or 1) == 1
@@ -249,8 +271,14 @@ local function begin_rail(o, nodes, rail)
    self.packing = packing.new(WINDOW)
    self.breathe = o.breathe or function() end
    self.m.loads = {}
+   local apart
+   self.part, apart = parts_of(o.topology, nodes, rail)
+   self.m.apart = apart
+   self.note = apart > 0 and ("%d pairs are left out: no link joins the parts of the machine " ..
+      "that their nodes are in"):format(apart) or nil
    self.layout = { names = names, levels = layout.levels(topo, nodes), good = self.m.good,
-      latency_times = LATENCY_TIMES, steps = self.steps, ms = self.dur_ms, rail = self.rail }
+      latency_times = LATENCY_TIMES, steps = self.steps, ms = self.dur_ms, rail = self.rail,
+      apart = apart }
    return self
 end
 

@@ -28,8 +28,8 @@ function Owner:begin(report)
    self.job = report.job
    self.bar:begin(report)
    for i, one in ipairs(l and (l.rails or { l }) or {}) do
-      local m = data.new(one.names, { good = one.good, mode = self.mode })
-      self.list[i] = { m = m, layout = one, seen = 0, pairs = m.n * (m.n - 1), rail = one.rail,
+      local m = data.new(one.names, { good = one.good, mode = self.mode, apart = one.apart })
+      self.list[i] = { m = m, layout = one, seen = 0, pairs = m:pairs_of(), rail = one.rail,
          want = files.of_rail(self.want, l.rails and one.rail) }
       self.of[one.rail or 1] = self.list[i]
    end

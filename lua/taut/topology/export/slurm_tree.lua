@@ -42,7 +42,10 @@ end
 -- @return array of { name =, nodes = array of names } or { name =, children = array of names }
 function slurm_tree.switches(topo, o, leaf)
    local self = { topo = topo, o = o, rows = {}, switches = lists.switches() }
-   walk(self, order.groups(topo, o, leaf), 0)
+   local roots = order.groups(topo, o, leaf)
+   for _, group in ipairs(roots) do -- nothing is above several: Slurm would start jobs across
+      walk(self, group, #roots > 1 and 1 or 0)
+   end
    return self.rows
 end
 
@@ -58,8 +61,8 @@ end
 -- @param size nil: as large as the largest part of the whole
 -- @return array of { name =, nodes = array of names }, nodes of the smallest block
 function slurm_tree.blocks(topo, o, size)
-   local whole = order.groups(topo, o, 0)
-   size = size or largest_child(whole)
+   local roots = order.groups(topo, o, 0)
+   size = size or #roots > 1 and math.huge or largest_child(roots[1])
    local rows, least, switches = {}, math.huge, lists.switches()
    local function visit(group, depth)
       if group.children and group.count > size then
@@ -72,7 +75,9 @@ function slurm_tree.blocks(topo, o, size)
          nodes = nodes_of(topo, o, group) }
       least = math.min(least, group.count)
    end
-   visit(whole, 0)
+   for _, group in ipairs(roots) do
+      visit(group, #roots > 1 and 1 or 0)
+   end
    return rows, least
 end
 

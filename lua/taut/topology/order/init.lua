@@ -7,6 +7,7 @@
 --
 -- Each order gives every router a key, an array of numbers; routers are sorted by key, and those
 -- that share the first parts of it belong together: that makes the tree of `groups`.
+local islands = require "taut.topology.islands"
 local keys = require "taut.topology.order.keys"
 
 local order = {}
@@ -195,12 +196,25 @@ local function split(self, from, to, depth)
    return { first = from, last = to, count = whole, children = children }
 end
 
---- The tree that the keys of an order make.
+--- The trees that the keys of an order make: one, or one for each part that no link joins to the
+-- others, whose number their keys begin with.
 -- @param o candidate with keys
 -- @param leaf most nodes of a group that is not split further; 0: one router each
--- @return group { first, last (in o.routers), count = nodes, children = array of groups or nil }
+-- @return array of groups { first, last (in o.routers), count = nodes, children = array of groups
+--   or nil }
 function order.groups(topo, o, leaf)
-   return split({ topo = topo, key = o.key, routers = o.routers, leaf = leaf }, 1, #o.routers, 1)
+   local self = { topo = topo, key = o.key, routers = o.routers, leaf = leaf }
+   if not islands.are_several(topo) then
+      return { split(self, 1, #o.routers, 1) }
+   end
+   local list, start = {}, 1
+   for i = 2, #o.routers + 1 do
+      local r = o.routers[i]
+      if not r or not same_prefix(o.key[r], o.key[o.routers[start]], 1) then
+         list[#list + 1], start = split(self, start, i - 1, 2), i
+      end
+   end
+   return list
 end
 
 return order

@@ -2,6 +2,7 @@
 --- Keys that put the routers of a fabric in order, per kind of fabric; see taut.order.
 local tables = require "taut.base.tables"
 local hilbert = require "taut.topology.order.hilbert"
+local islands = require "taut.topology.islands"
 
 local keys = {}
 
@@ -215,11 +216,21 @@ end
 
 local of_kind = { torus = grid, mesh = grid, hyperx = rows, dragonfly = groups }
 
---- @return array of { name =, about =, key = { [router] = array of numbers },
+--- The nodes of a part that no link joins to the others stay together.
+-- @return array of { name =, about =, key = { [router] = array of numbers },
 --   name_of = function(topo, routers, first, last) that names a group,
 --   leaf = most nodes of a group that is not split further, or nil: one router each }
 function keys.of(topo)
-   return (of_kind[topo.kind_name] or tree)(topo)
+   local list = (of_kind[topo.kind_name] or tree)(topo)
+   if islands.are_several(topo) then
+      local part = islands.of(topo).of_router
+      for _, k in ipairs(list) do
+         for r, key in pairs(k.key) do
+            table.insert(key, 1, part[r])
+         end
+      end
+   end
+   return list
 end
 
 return keys

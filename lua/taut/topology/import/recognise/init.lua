@@ -37,7 +37,8 @@ function recognise.kind(w)
    if #w.cables == 0 and g.routers > 1 then
       found = irregular { ("%d routers and no cable between them"):format(g.routers) }
    elseif parts > 1 then
-      found = irregular { ("it falls into %d parts that nothing joins"):format(parts) }
+      -- trees may stand beside each other; of other kinds no model has several parts
+      found = levels.find(g) or irregular { ("it falls into %d parts that nothing joins"):format(parts) }
    else
       found = levels.find(g) or product.find(g) or dragonfly.find(g) or irregular {
          g.routers < 4 and ("%d routers are too few to tell"):format(g.routers) or
@@ -49,7 +50,7 @@ function recognise.kind(w)
          busy[#busy + 1] = g.hosts[r]
       end
    end
-   found.routers = g.routers
+   found.routers, found.parts = g.routers, parts
    found.nodes_per_router = #busy > 0 and { graph.range(busy) } or { 0, 0 }
    local least, most = table.unpack(found.nodes_per_router)
    if least ~= most and found.kind ~= "fattree" and found.kind ~= "irregular" then
@@ -77,7 +78,11 @@ local function levels_of(list)
 end
 
 function words.fattree(f)
-   if f.top == 0 then
+   if (f.parts or 1) > 1 then
+      return ("%d parts that nothing joins, together an irregular tree of %d levels with %s " ..
+         "switches (leaves first), %s on a leaf"):format(f.parts, f.top + 1, levels_of(f.levels),
+         of(f.nodes_per_leaf, "node"))
+   elseif f.top == 0 then
       return "a single switch with " .. of(f.nodes_per_leaf, "node")
    end
    return ("%s tree of %d levels with %s switches (leaves first), %s and %s up on a leaf"):format(

@@ -123,6 +123,33 @@ local function leave_out_empty(w, switches)
    return kept
 end
 
+-- Trees that have no switch in common stay apart, as they do for Slurm: it starts no job across.
+local function say_islands(src, switches)
+   local of, roots = {}, {}
+   local function mark(s, root)
+      local stack = { s }
+      while #stack > 0 do
+         local at = table.remove(stack)
+         if not of[at] then
+            of[at] = root
+            table.move(at.children or {}, 1, #(at.children or {}), #stack + 1, stack)
+            table.move(at.parents or {}, 1, #(at.parents or {}), #stack + 1, stack)
+         end
+      end
+   end
+   for _, s in ipairs(switches) do
+      if not s.parents and not of[s] then
+         roots[#roots + 1] = quote(s.name)
+         mark(s, s)
+      end
+   end
+   if #roots > 1 then
+      src:note(switches[1].line, "the file describes %d trees that nothing joins, below %s: " ..
+         "no test, job or advice goes from one to another", #roots,
+         table.concat(roots, ", ", 1, math.min(#roots, 8)) .. (#roots > 8 and ", …" or ""))
+   end
+end
+
 --- A tree.
 -- @param switches array of { name, line, switches = host list or nil, nodes = host list or nil }
 function slurm_tree.tree(src, format, switches, opts)
@@ -140,7 +167,6 @@ function slurm_tree.tree(src, format, switches, opts)
    for _, s in ipairs(switches) do
       s.index = w:router(s.line, { name = s.name, level = s.level })
    end
-   local tops, line = {}, switches[1].line
    for _, s in ipairs(switches) do
       if s.nodes then
          attach(w, s.line, s.nodes, s.index, opts.nodes)
@@ -150,22 +176,11 @@ function slurm_tree.tree(src, format, switches, opts)
          w:cable { a = s.index, a_port = "up" .. (i > 1 and i or ""), b = p.index,
             b_port = tostring(p.used) }
       end
-      if not s.parents then
-         tops[#tops + 1] = s.index
-      end
       if s.parents and #s.parents > 1 then
          src:note(s.line, "switch %s has %d switches above it", quote(s.name), #s.parents)
       end
    end
-   if #tops > 1 then
-      local shared = false
-      for _, s in ipairs(switches) do
-         shared = shared or s.parents and #s.parents > 1
-      end
-      if not shared then
-         join(w, line, tops, "top", "the file describes several trees")
-      end
-   end
+   say_islands(src, switches)
    w:only(opts.nodes, true)
    return w:finish()
 end

@@ -8,7 +8,7 @@
 local base = require "taut.topology.base"
 local from_slurm = require "taut.topology.import.slurm.coordinates"
 local hostlist = require "taut.hostlist"
-local settings = require "taut.topology.torus_settings"
+local settings = require "taut.topology.torus.settings"
 
 local torus = {}
 local Torus = base.class()
