@@ -16,8 +16,8 @@ Data.__index = Data
 function data.new(names, o)
    o = o or {}
    local self = setmetatable({ names = names, n = #names, index = {}, good = o.good or 0.75,
-      mode = o.mode or "stream", apart = o.apart or 0, bw = {}, expected = {}, class = {}, why = {}, again = {},
-      median_ns = {}, p99_ns = {}, hops = {} }, Data)
+      mode = o.mode or "stream", apart = o.apart or 0, bw = {}, expected = {}, class = {},
+      why = {}, again = {}, median_ns = {}, p99_ns = {}, hops = {} }, Data)
    for i, name in ipairs(names) do
       self.index[name] = i
    end

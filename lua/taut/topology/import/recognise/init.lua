@@ -38,7 +38,8 @@ function recognise.kind(w)
       found = irregular { ("%d routers and no cable between them"):format(g.routers) }
    elseif parts > 1 then
       -- trees may stand beside each other; of other kinds no model has several parts
-      found = levels.find(g) or irregular { ("it falls into %d parts that nothing joins"):format(parts) }
+      found = levels.find(g) or irregular {
+         ("it falls into %d parts that nothing joins"):format(parts) }
    else
       found = levels.find(g) or product.find(g) or dragonfly.find(g) or irregular {
          g.routers < 4 and ("%d routers are too few to tell"):format(g.routers) or

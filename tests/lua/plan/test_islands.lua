@@ -193,7 +193,6 @@ function tests.test_pairs_of_two_parts_are_no_part_of_a_matrix()
          for _, n in ipairs(all(topo)) do
             present[n] = true
          end
-         local rows = {}
          while true do
             local phases = job:next(present)
             if not phases then
@@ -204,9 +203,7 @@ function tests.test_pairs_of_two_parts_are_no_part_of_a_matrix()
                   lu.assertTrue(islands.are_joined(topo, t.src, t.dst))
                   t.class, t.bw_Bps, t.expected_Bps, count = "good", 1e9, 1e9, count + 1
                end
-               for _, r in ipairs(job:take(phase)) do
-                  rows[#rows + 1] = r
-               end
+               job:take(phase)
             end
          end
          lu.assertEquals(count, #topo.nodes * (#topo.nodes - 1) - apart)
