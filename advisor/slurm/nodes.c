@@ -119,6 +119,29 @@ static int add_maintenance(json_t *reply)
     return 0;
 }
 
+static json_t *describe_partition(const partition_info_t *p)
+{
+    json_t *out = json_object();
+
+    taut_reply_text(out, "name", p->name);
+    taut_reply_flag(out, "up", p->state_up == PARTITION_UP);
+    taut_reply_flag(out, "default", (p->flags & PART_FLAG_DEFAULT) != 0);
+    if (p->max_time != INFINITE)
+        taut_reply_number(out, "max_minutes", p->max_time);
+    return out;
+}
+
+/* What a partition is, without its nodes. */
+static json_t *describe_partitions(const partition_info_msg_t *msg)
+{
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < msg->record_count; i++)
+        json_array_append_new(list,
+                              describe_partition(&msg->partition_array[i]));
+    return list;
+}
+
 int taut_slurm_nodes(const json_t *request, json_t *reply)
 {
     node_info_msg_t *nodes = NULL;
@@ -136,6 +159,7 @@ int taut_slurm_nodes(const json_t *request, json_t *reply)
     }
     slurm_populate_node_partitions(nodes, partitions);
     json_object_set_new(reply, "nodes", describe_nodes(nodes));
+    json_object_set_new(reply, "partitions", describe_partitions(partitions));
     slurm_free_partition_info_msg(partitions);
     slurm_free_node_info_msg(nodes);
     return add_maintenance(reply);
@@ -152,11 +176,8 @@ int taut_slurm_partitions(const json_t *request, json_t *reply)
     json_t *partitions = json_array();
     for (uint32_t i = 0; i < msg->record_count; i++) {
         const partition_info_t *p = &msg->partition_array[i];
-        json_t *out = json_object();
-        taut_reply_text(out, "name", p->name);
+        json_t *out = describe_partition(p);
         taut_reply_text(out, "nodes", p->nodes);
-        taut_reply_flag(out, "up", p->state_up == PARTITION_UP);
-        taut_reply_flag(out, "default", (p->flags & PART_FLAG_DEFAULT) != 0);
         json_array_append_new(partitions, out);
     }
     json_object_set_new(reply, "partitions", partitions);

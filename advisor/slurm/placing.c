@@ -17,6 +17,7 @@ static json_t *describe_reservation(const reserve_info_t *r)
     taut_reply_text(out, "nodes", r->node_list);
     taut_reply_number(out, "start", r->start_time);
     taut_reply_number(out, "end", r->end_time);
+    taut_reply_flag(out, "maint", (r->flags & RESERVE_FLAG_MAINT) != 0);
     return out;
 }
 

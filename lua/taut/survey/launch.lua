@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- A survey on all idle nodes: srun, started by `taut … --all`.
 --
+-- Its job is to begin now: it asks for nodes that a job could have, and for minutes only, so that
+-- it fits before the next reservation.  Where it waits all the same, Slurm's reason is said.
 -- srun runs in a session of its own, so that Ctrl-C reaches this program only: the first one asks
 -- tautd to end the survey cleanly, or srun to give up while it waits for nodes; the second one
 -- ends srun.
@@ -10,22 +12,27 @@ local report = require "taut.report"
 local seal = require "taut.seal"
 local step = require "taut.survey.step"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 
 local launch = {}
 
-local function command(args, name, nodes, count, tag)
+local WAIT_MS = 5000       -- a job that waits longer is spoken of
+local LOOK_MS = 10000      -- and looked at so often from then on
+
+local function command(args, name, d, tag)
    -- what a user's environment does to the output of srun is no part of a line
    local argv = { "setsid", "--wait", "env", "-u", "SLURM_LABELIO", "srun", "--exclusive",
-      "--quiet", "--input=none", "--output=all", "--job-name=taut-" .. name, "--nodes=" .. count,
-      "--ntasks-per-node=1", "--nodelist=" .. nodes }
+      "--quiet", "--input=none", "--output=all", "--job-name=taut-" .. name,
+      "--comment=taut-" .. tag, "--nodes=" .. d.count, "--ntasks-per-node=1",
+      "--nodelist=" .. d.nodes, "--time=" .. (args.limit or d.minutes) }
    local function add(...)
       for _, v in ipairs { ... } do
          argv[#argv + 1] = v
       end
    end
-   if args.partition then
-      add("--partition=" .. args.partition)
-   end
+   local partition = args.partition or d.partition
+   add(partition and "--partition=" .. partition)
+   add(args.reservation and "--reservation=" .. args.reservation)
    add(sys.paths.program, name, "--tag", tag,
       "--progress", args.progress or (sys.isatty(2) and "bar" or "lines"))
    for _, o in ipairs(args.flags or { "solo", "json" }) do
@@ -55,41 +62,84 @@ local function interrupt(args, state)
    end
 end
 
-local function wait(args, state)
+-- Say why the job waits, when Slurm has another reason than before; look again as long as it does.
+local function look(name, state)
+   local waits = false
+   loop.spawn { argv = { "env", "-u", "SQUEUE_FORMAT", "squeue", "--noheader", "--states=PENDING",
+      "--name=taut-" .. name, "--format=%k|%i|%r" },
+      on_line = function(line)
+         local id, why = line:match("^taut%-" .. state.tag .. "|(%d+)|(.*)$")
+         waits = waits or id ~= nil
+         if id and why ~= state.why then
+            state.why = why
+            report.complain(("%s: job %s waits: %s"):format(name, id, why))
+         end
+      end,
+      on_exit = function()
+         if waits and not state.status then
+            state.timer = loop.timer(LOOK_MS, function() look(name, state) end)
+         end
+      end }
+end
+
+local function wait(args, name, state)
    local signals = {}
-   for i, name in ipairs { "INT", "TERM" } do
-      signals[i] = loop.signal(name, function() interrupt(args, state) end)
+   state.timer = loop.timer(WAIT_MS, function() look(name, state) end)
+   for i, signal in ipairs { "INT", "TERM" } do
+      signals[i] = loop.signal(signal, function() interrupt(args, state) end)
    end
    loop.run()
    for _, s in ipairs(signals) do
       s:cancel()
    end
+   state.timer:cancel()
    return state.status or 1
 end
 
+-- What is left out, and who has to say which partition it is to be.  Returns whether it can begin.
+local function is_possible(args, name, d)
+   for _, l in ipairs(d.left_out or {}) do
+      report.complain(("%s: left out, %s: %s"):format(name, l.why, l.nodes))
+   end
+   if d.count < 2 then
+      report.complain(("%s: %d of the topology's nodes are idle%s, at least 2 are needed")
+         :format(name, d.count, args.partition and " in partition " .. args.partition
+         or args.reservation and " in reservation " .. args.reservation
+         or args.at and " and can test " .. args.at or ""))
+      return false
+   elseif d.split then
+      local each = tables.map(d.split, function(p)
+         return ("-p %s (%d nodes)"):format(p.partition, p.count)
+      end)
+      report.complain(("%s: no partition has all %d idle nodes of the topology: give %s"):format(
+         name, d.count, table.concat(each, " or ")))
+      return false
+   end
+   return true
+end
+
 --- Run this command on all idle nodes of the topology.
--- @param args its arguments: socket, partition, at (a router), progress, and those that go to the
---   step: the names of its flags in `flags` (solo, json), of its options in `pass` (time), more
---   words in `words`; `on_line`, called with each line it prints, and `on_stopping`, after Ctrl-C
+-- @param args its arguments: socket, partition, reservation, limit (minutes), at (a router),
+--   progress, and those that go to the step: the names of its flags in `flags` (solo, json), of its
+--   options in `pass` (time), more words in `words`; `on_line`, called with each line it prints,
+--   and `on_stopping`, after Ctrl-C
 -- @param name "audit" or "matrix"
 -- @return exit status: that of the step; and whether there was one
 function launch.on_idle(args, name)
    local as_json = args.json
    args.json = nil -- it is the step's
    local d, code = ask.tautd(args, "idle_nodes", { partition = args.partition,
-      router = args.at })
+      router = args.at, reservation = args.reservation, kind = name,
+      ms = args.time })
    args.json = as_json
    if not d then
       return code, false
-   elseif d.count < 2 then
-      report.complain(("%s: %d of the topology's nodes are idle%s, at least 2 are needed")
-         :format(name, d.count, args.partition and " in partition " .. args.partition
-         or args.at and " and can test " .. args.at or ""))
+   elseif not is_possible(args, name, d) then
       return 1, false
    end
    local state = { tag = seal.hex(seal.random(8)) }
    local why
-   state.proc, why = loop.spawn { argv = command(args, name, d.nodes, d.count, state.tag),
+   state.proc, why = loop.spawn { argv = command(args, name, d, state.tag),
       max_line = step.REPORT_MAX,
       on_line = args.on_line,
       on_exit = function(_, status)
@@ -100,7 +150,7 @@ function launch.on_idle(args, name)
       report.complain(name, ": srun: ", why)
       return 1, false
    end
-   return wait(args, state), true
+   return wait(args, name, state), true
 end
 
 return launch

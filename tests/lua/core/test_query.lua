@@ -79,7 +79,7 @@ end
 
 function tests.test_an_error_after_slurm_was_asked_is_an_answer()
    local p = parts.new()
-   p.cluster.is_free = function() error "broken" end
+   p.cluster.survey_room = function() error "broken" end
    local got
    looptest.quietly(function() got = ask('{"cmd":"idle_nodes"}', p) end)
    lu.assertEquals(got, { ok = false, error = "internal error; tautd's log has it" })

@@ -287,4 +287,47 @@ function tests.test_a_node_that_is_off_or_rebooting_is_not_free()
    lu.assertEquals({ c:is_free "a", c:is_free "b", c:is_free "c" }, { true, false, false })
 end
 
+-- A survey's job asked for nodes in reservations, that were switched off, or of two partitions: it
+-- waited for ever.
+function tests.test_a_survey_asks_for_nodes_that_a_job_could_have_now()
+   local far = 1 << 40
+   local c = with {
+      nodes = { nodes = {
+         { name = "n1", state = "idle", partitions = { "a", "all" } },
+         { name = "n2", state = "idle", reserved = true, partitions = { "a", "all" } },
+         { name = "n3", state = "idle", off = true, partitions = { "b", "all" } },
+         { name = "n4", state = "idle", rebooting = true, partitions = { "b" } },
+         { name = "n5", state = "idle", drain = true, partitions = { "b" } },
+         { name = "n6", state = "allocated", partitions = { "b" } },
+         { name = "n7", state = "idle", partitions = { "b", "down" } },
+         { name = "n8", state = "idle", reserved = true, partitions = { "b" } } },
+         partitions = { { name = "a", up = true, max_minutes = 30 },
+            { name = "all", up = true, default = true }, { name = "b", up = true },
+            { name = "down", up = false } } },
+      reservations = { reservations = {
+         { name = "course", nodes = "n2", start = 1, ["end"] = far },
+         { name = "later", nodes = "n[1-8]", start = far, ["end"] = far + 1 } } },
+      jobs = { jobs = {} },
+   }
+   c:refresh()
+   local names = { "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9" }
+   local list, left = c:survey_room(names)
+   lu.assertEquals(list, { "n1", "n7" })
+   local why = {}
+   for _, l in ipairs(left) do
+      why[table.concat(l.nodes, ",")] = l.why
+   end
+   lu.assertEquals(why, { n2 = "in reservation course", n5 = "drained", n8 = "reserved",
+      n3 = "switched off to save power, or not yet on again", n9 = "not known to Slurm",
+      n4 = "to be rebooted, or rebooting" })
+   lu.assertEquals({ c:survey_room(names, "course") }, { { "n2" }, { left[#left] } })
+   lu.assertEquals({ c:survey_room(names, "later") }, { nil, "reservation 'later' has not begun" })
+   lu.assertStrContains(select(2, c:survey_room(names, "no")), "there is no reservation 'no'")
+   -- the partition that has most, of equal ones the default; none that is down
+   local parts = c:partitions_of { "n1", "n2", "n7" }
+   lu.assertEquals({ parts[1].name, parts[1].count }, { "all", 2 })
+   lu.assertEquals(parts[2], { name = "a", count = 2, default = false, max_minutes = 30 })
+   lu.assertEquals({ parts[3].name, parts[3].count, #parts }, { "b", 1, 3 })
+end
+
 return tests

@@ -36,6 +36,15 @@ function matrix.setup(parser)
    parser:flag("--all"):description "On all idle nodes: Slurm is asked for them."
    parser:option("-p --partition"):description "With --all: only nodes of this partition."
       :argname "<name>"
+   parser:option("--reservation"):description "With --all: the nodes of this reservation."
+      :argname "<name>"
+   parser:option("--limit"):description(
+      "With --all: minutes that the job may take (default: as it is likely to).")
+      :argname "<min>":convert(function(v)
+         local min = math.tointeger(tonumber(v))
+         return min and min >= 1 and min <= 1440 and min or nil,
+            ("--limit: expected 1 to 1440 minutes, got %s"):format(v)
+      end)
    parser:option("--progress"):description "bar, lines or none (default: a bar on a terminal)."
       :choices { "bar", "lines", "none" }:argname "<how>"
    parser:option("--tag"):hidden(true)

@@ -3,6 +3,7 @@
 -- off.
 local tables = require "taut.base.tables"
 local hostlist = require "taut.hostlist"
+local json = require "taut.json"
 local loop = require "taut.loop"
 local sys = require "taut.sys"
 local task = require "taut.base.task"
@@ -67,35 +68,73 @@ local function may_have_all(self, uid)
    return type(who) == "table" and tables.has(who, sys.user_name(uid))
 end
 
--- Of those, the ones that can test the links of a router.
-local function nodes_around(self, name, reply)
-   local r = self.site.topo.router_id[name]
-   if not r then
-      return reply(nil, ("'%s' is no router of the topology"):format(tostring(name)))
+local MINUTES = 10   -- that a survey has besides what it measures
+local PHASES = 8     -- that a pair of nodes may have to wait for others, of a matrix
+
+-- Minutes that its job may take: a limit that is too long never begins before a reservation does.
+local function minutes_of(self, args, count, most)
+   local needed = MINUTES + count // 500
+   if args.kind == "matrix" then
+      local ms = math.tointeger(args.ms) or self.site.conf.survey.matrix_ms
+      needed = MINUTES + math.ceil(PHASES * count * (self.site.topo.rails or 1) * ms / 60000)
    end
-   local list = tables.map(self.agenda:router_nodes(r), function(n)
-      return self.site.topo.nodes[n]
-   end)
-   reply { nodes = #list > 0 and hostlist.compress(list) or "", count = #list }
+   return math.min(needed, most or needed)
+end
+
+-- In which partition it is: one that has all its nodes.  Where none has, which there are.
+local function place_survey(self, args, list, found)
+   local list_of = self.cluster:partitions_of(list)
+   local best = list_of[1]
+   for _, p in ipairs(list_of) do
+      best = p.name == args.partition and p or best
+   end
+   found.minutes = minutes_of(self, args, #list, best and best.max_minutes)
+   if args.partition or not best then
+      return found
+   elseif best.count == #list then
+      found.partition = not best.default and best.name or nil
+   else
+      found.split = json.array(tables.map(list_of, function(p)
+         return { partition = p.name, count = p.count }
+      end))
+   end
+   return found
+end
+
+-- The nodes that are asked about: of a router those that can test its links.
+local function candidates(self, args)
+   local topo, names = self.site.topo, self.site.topo.nodes
+   if args.router then
+      local r = topo.router_id[args.router]
+      if not r then
+         return nil, ("'%s' is no router of the topology"):format(tostring(args.router))
+      end
+      names = tables.map(self.agenda:router_nodes(r), function(n) return topo.nodes[n] end)
+   end
+   if not args.partition then
+      return names
+   elseif not self.cluster.partitions[args.partition] then
+      return nil, ("there is no partition '%s'"):format(tostring(args.partition))
+   end
+   local wanted = tables.set(self.cluster.partitions[args.partition])
+   return tables.filter(names, function(name) return wanted[name] end)
 end
 
 -- Nodes of the topology on which a survey could start now.
 local function idle_nodes(self, args, reply)
-   if args.router then
-      return nodes_around(self, args.router, reply)
+   local names, err = candidates(self, args)
+   local list, left
+   if names then
+      list, left = self.cluster:survey_room(names, args.reservation)
+      err = left
    end
-   local wanted = args.partition and {} or nil
-   if wanted and not self.cluster.partitions[args.partition] then
-      return reply(nil, ("there is no partition '%s'"):format(tostring(args.partition)))
+   if not list then
+      return reply(nil, err)
    end
-   for _, name in ipairs(wanted and self.cluster.partitions[args.partition] or {}) do
-      wanted[name] = true
-   end
-   local list = tables.filter(self.site.topo.nodes, function(name)
-      task.breathe()
-      return self.cluster:is_free(name) and (not wanted or wanted[name])
-   end)
-   reply { nodes = #list > 0 and hostlist.compress(list) or "", count = #list }
+   reply(place_survey(self, args, list, { nodes = #list > 0 and hostlist.compress(list) or "",
+      count = #list, left_out = json.array(tables.map(left, function(l)
+         return { why = l.why, nodes = hostlist.compress(l.nodes), count = #l.nodes }
+      end)) }))
 end
 
 local function set_checks(self, value)

@@ -9,6 +9,7 @@ local jobs = require "taut.slurm.cluster.jobs"
 local loop = require "taut.loop"
 local nodes = require "taut.slurm.cluster.nodes"
 local probes = require "taut.slurm.cluster.probes"
+local room = require "taut.slurm.cluster.room"
 local settings = require "taut.slurm.cluster.settings"
 local sys = require "taut.sys"
 
@@ -16,7 +17,7 @@ local cluster = { standby_of = settings.standby_of }
 local Cluster = {}
 Cluster.__index = Cluster
 
-for _, methods in ipairs { administrators, jobs, nodes, probes, settings } do
+for _, methods in ipairs { administrators, jobs, nodes, probes, room, settings } do
    for name, method in pairs(methods) do
       Cluster[name] = method
    end
@@ -53,7 +54,7 @@ function Cluster:refresh(fn)
    self.helper:ask({ op = "nodes" }, function(reply, err)
       note_error(self, err)
       if reply then
-         self:take_nodes(reply.nodes, reply.maintenance)
+         self:take_nodes(reply.nodes, reply.maintenance, reply.partitions)
          self.nodes_asked = asked
       end
    end)

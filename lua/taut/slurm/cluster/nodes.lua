@@ -22,8 +22,10 @@ end
 --- Slurm's nodes.
 -- @param list of them, in the order of its table
 -- @param maintenance host lists of reservations for it, or nil
-function nodes:take_nodes(list, maintenance)
+-- @param partitions what each is: array of { name, up, default, max_minutes }, or nil
+function nodes:take_nodes(list, maintenance, partitions)
    self.nodes, self.partitions, self.order = {}, {}, {}
+   self.partition_info = partitions or {}
    for i, n in ipairs(list) do
       self.nodes[n.name], self.order[i] = n, n.name -- it answers in the order of its table
       for _, p in ipairs(n.partitions or {}) do

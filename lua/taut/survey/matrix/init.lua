@@ -274,8 +274,6 @@ local function begin_rail(o, nodes, rail)
    local apart
    self.part, apart = parts_of(o.topology, nodes, rail)
    self.m.apart = apart
-   self.note = apart > 0 and ("%d pairs are left out: no link joins the parts of the machine " ..
-      "that their nodes are in"):format(apart) or nil
    self.layout = { names = names, levels = layout.levels(topo, nodes), good = self.m.good,
       latency_times = LATENCY_TIMES, steps = self.steps, ms = self.dur_ms, rail = self.rail,
       apart = apart }

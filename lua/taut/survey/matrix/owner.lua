@@ -32,6 +32,10 @@ function Owner:begin(report)
       self.list[i] = { m = m, layout = one, seen = 0, pairs = m:pairs_of(), rail = one.rail,
          want = files.of_rail(self.want, l.rails and one.rail) }
       self.of[one.rail or 1] = self.list[i]
+      if (one.apart or 0) > 0 then
+         self.bar:say(("%d pairs are left out: no link joins the parts that their nodes are in")
+            :format(one.apart))
+      end
    end
 end
 
