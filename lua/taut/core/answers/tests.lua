@@ -125,7 +125,7 @@ local function idle_nodes(self, args, reply)
    local names, err = candidates(self, args)
    local list, left
    if names then
-      list, left = self.cluster:survey_room(names, args.reservation)
+      list, left = self.cluster:survey_room(names, args.reservation, task.breathe)
       err = left
    end
    if not list then

@@ -6,7 +6,6 @@
 -- its other nodes waiting; one job is in one partition.
 local hostlist = require "taut.hostlist"
 local loop = require "taut.loop"
-local task = require "taut.base.task"
 
 local room = {}
 
@@ -67,9 +66,11 @@ end
 --- Nodes of a list on which a job could start now.
 -- @param names array
 -- @param wanted reservation that the job asks for, or nil
+-- @param breathe called now and then, or nil
 -- @return array of names; array of { why, nodes = array of names } of those that are left out
 --   without a job on them; or nil and what is wrong
-function room:survey_room(names, wanted)
+function room:survey_room(names, wanted, breathe)
+   breathe = breathe or function() end
    local inside, err
    if wanted then
       inside, err = nodes_of(self, wanted)
@@ -79,7 +80,7 @@ function room:survey_room(names, wanted)
    end
    local by, list, left, at = reserved_now(self), {}, {}, {}
    for _, name in ipairs(names) do
-      task.breathe()
+      breathe()
       local n = self.nodes[name]
       local why = n and "" or "not known to Slurm"
       if n and (not inside or inside[name]) then

@@ -4,7 +4,8 @@
 # Machines as they are: two islands that nothing joins, with nodes that are switched off, reserved,
 # or in partitions of their own.
 
-load lib/tests.bash
+SCENE_DIR=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+load ../lib/tests.bash
 
 setup_file() {
     can_have_lab || return 0
