@@ -56,7 +56,8 @@ static void give_result(lua_State *L, const struct taut_munge_result *r)
             lua_pushinteger(L, r->age_s);
         else
             lua_pushnil(L);
-        taut_call(L, 3);
+        lua_pushboolean(L, r->is_away);
+        taut_call(L, 4);
     }
 }
 

@@ -69,6 +69,7 @@ static json_t *describe_node(const node_info_t *node)
     add_flag(out, "silent", state & NODE_STATE_NO_RESPOND);
     add_flag(out, "rebooting", taut_node_is_rebooting(state));
     add_flag(out, "off", taut_node_is_off(state));
+    taut_reply_some(out, "barred", taut_node_bar(state));
     add_reason(out, node);
     taut_reply_names(out, "partitions", node->partitions);
     add_make(out, node);

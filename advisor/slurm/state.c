@@ -79,10 +79,17 @@ int taut_node_name_check(const char *name, struct taut_error *err)
 #define REBOOTING NODE_STATE_REBOOT
 #endif
 
+#ifdef NODE_STATE_POWER_DRAIN
+#define POWER_DRAIN NODE_STATE_POWER_DRAIN
+#else
+#define POWER_DRAIN 0
+#endif
+
 #ifdef NODE_STATE_POWERED_DOWN
 #define OFF                                                                    \
     (NODE_STATE_POWERED_DOWN | NODE_STATE_POWERING_DOWN |                      \
-     NODE_STATE_POWER_DOWN | NODE_STATE_POWERING_UP | NODE_STATE_POWER_UP)
+     NODE_STATE_POWER_DOWN | NODE_STATE_POWERING_UP | NODE_STATE_POWER_UP |    \
+     POWER_DRAIN)
 #else
 #define OFF (NODE_STATE_POWER_SAVE | NODE_STATE_POWER_UP)
 #endif
@@ -95,6 +102,27 @@ bool taut_node_is_rebooting(uint32_t state)
 bool taut_node_is_off(uint32_t state)
 {
     return (state & OFF) != 0;
+}
+
+const char *taut_node_bar(uint32_t state)
+{
+    if (state & NODE_STATE_FAIL)
+        return "failing";
+    if (state & NODE_STATE_NO_RESPOND)
+        return "not responding";
+#ifdef NODE_STATE_INVALID_REG /* 22.05 */
+    if (state & NODE_STATE_INVALID_REG)
+        return "registered with other than slurm.conf has";
+#endif
+#ifdef NODE_STATE_BLOCKED /* 24.05 */
+    if (state & NODE_STATE_BLOCKED)
+        return "blocked by a job that has its part of the topology alone";
+#endif
+#ifdef NODE_STATE_EXTERNAL /* 25.05 */
+    if (state & NODE_STATE_EXTERNAL)
+        return "external, without slurmd";
+#endif
+    return NULL;
 }
 
 static bool is_down(uint32_t state)

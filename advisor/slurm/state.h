@@ -22,6 +22,11 @@ bool taut_node_is_rebooting(uint32_t state);
 /* Is the node switched off to save power, or on its way there or back? */
 bool taut_node_is_off(uint32_t state);
 
+/* Why no job is put on the node, beside drained, down, off, rebooting and
+ * reserved: words; NULL where nothing is in the way.  What is only PLANNED,
+ * DYNAMIC or CLOUD takes jobs as others do. */
+const char *taut_node_bar(uint32_t state);
+
 /* Base and flags in one word, "idle+drain", into 'out'. */
 void taut_node_format(char *out, size_t size, uint32_t state);
 

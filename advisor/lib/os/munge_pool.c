@@ -167,6 +167,7 @@ static void decode(struct job *job)
         const char *text = munge_ctx_strerror(ctx);
         snprintf(r->error, sizeof(r->error), "%s",
                  text != NULL ? text : munge_strerror(e));
+        r->is_away = e == EMUNGE_SOCKET || e == EMUNGE_TIMEOUT;
         r->is_late =
             e == EMUNGE_CRED_EXPIRED || e == EMUNGE_CRED_REWOUND;
         r->age_s = r->is_late ? age_of(ctx) : 0;

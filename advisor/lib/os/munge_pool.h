@@ -30,6 +30,7 @@ struct taut_munge_result {
                         fresh, how far the other host's clock is behind */
     bool is_late;    /* good but for one of the two clocks: refused, and
                         'age_s' is known */
+    bool is_away;    /* munged itself cannot be reached */
     char error[128]; /* "" when good */
 };
 

@@ -83,7 +83,8 @@ local function idle_now(self)
    local list, nodes = {}, self.cluster.nodes
    for n, name in ipairs(self.site.topo.nodes) do
       local node = nodes[name]
-      if node and not node.down and (node.state == "idle" or node.drain)
+      if node and not node.down and not node.off and not node.rebooting
+         and (node.state == "idle" or node.drain)
          and not self.cluster:has_job(name) then
          list[#list + 1] = n
       end

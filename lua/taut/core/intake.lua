@@ -257,7 +257,9 @@ function Intake:frame(conn, kind, payload)
    elseif kind == wire.HELLO and not self.greeted[conn] then
       self.greeted[conn] = true
       local cred, sealed = ticket.split(payload)
+      -- of a good one `age_s` comes last, of another whether munged is away
       munge.decode(cred, function(text, uid, late_s, age_s)
+         self.munged:note(not text and age_s and tostring(uid) or nil)
          if not text then
             refuse_credential(self, conn, tostring(uid), late_s)
          elseif self.greeted[conn] then

@@ -28,6 +28,7 @@ local judgement = require "taut.core.judgement"
 local latency = require "taut.core.metrics.latency"
 local loop = require "taut.loop"
 local metrics = require "taut.core.metrics"
+local munged = require "taut.base.munged"
 local networks = require "taut.slurm.networks"
 local news = require "taut.core.news"
 local no_results = require "taut.slurm.no_results"
@@ -59,6 +60,7 @@ local JOBS_S = 600 -- jobs that began so long ago have had their check
 -- What stands below everything: settings, Slurm, what is known of the machine.
 local function ground(p, conf)
    p.site, p.ids, p.refusals = site.new(conf), ids.new(), refusals.new()
+   p.munged = munged.new()
    p.switches = switches.new(pick(p, "site journal"))
    p.teller = on_event.new(conf.policy, function() return (p.cluster.config or {}).cluster end)
    p.addresses = addresses.new { resolver = p.resolver, setting = conf.node_addresses,
@@ -156,7 +158,8 @@ local function asked(p)
    p.query = query.new { cluster = p.cluster, commands = answers(p), acting = p.acting }
    p.remote = remote.new(pick(p, "site cluster addresses refusals query"))
    p.intake = intake.new(pick(p,
-      "site cluster events journal surveys rendezvous refusals lists addresses remote acting"))
+      "site cluster events journal surveys rendezvous refusals lists addresses remote acting " ..
+      "munged"))
    p.addresses:expect(p.site.conf.remote.admins)
    p.doors = doors.new(pick(p, "site cluster intake refusals query"))
 end
@@ -168,6 +171,7 @@ local function on_refresh(p)
       p.act:reconcile()
       p.events:review()
       p.findings:review()
+      p.munged:look()
       p.check:forget(loop.time() - JOBS_S)
    end
    p.cluster:tell { refreshed = function(answered)

@@ -124,6 +124,9 @@ local function available(a, args, soon)
    for n in pairs(args.reservation and a.view.reserved or {}) do
       set[n] = true
    end
+   for n in pairs(args.off and a.view.asleep or {}) do
+      set[n] = true
+   end
    for n, time in pairs(soon and a.view:ending() or {}) do
       set[n] = set[n] or time <= soon or nil
    end
@@ -136,7 +139,7 @@ end
 
 -- Go through the steps; the nodes that are left, or which step leaves too few.
 local function narrow(a, args, count, steps, soon)
-   if #steps == 0 and not soon and not args.reservation then
+   if #steps == 0 and not soon and not args.reservation and not args.off then
       local n = 0
       for _ in pairs(a.view.free) do
          n = n + 1
@@ -230,7 +233,8 @@ end
 --- Look at a request.
 -- @param a { topo, cluster, view (place/view.lua, up to date), patterns (pattern.cache()) }
 -- @param args { count or min and max, pattern, partition, exclude, features, reservation,
---   exclusive, per_router, start = "now"|"soon", within = minutes, top }
+--   exclusive, per_router, off = those that are switched off, too,
+--   start = "now"|"soon", within = minutes, top }
 -- @param now seconds
 -- @return { count, most, spec = pattern's, free = set, soon = time or nil, top, exclusive,
 --   per_router }, or nil and what is wrong with it

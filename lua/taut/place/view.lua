@@ -11,7 +11,8 @@ local View = {}
 View.__index = View
 
 local function is_open(n)
-   return not n.drain and not n.down and not n.fail and not n.silent and n.state ~= "future"
+   return not n.drain and not n.down and not n.fail and not n.silent and not n.off
+      and not n.rebooting and not n.barred and n.state ~= "future"
       and n.state ~= "unknown" and n.state ~= "error"
 end
 
@@ -21,6 +22,7 @@ local function take_node(self, name)
    if n then
       self.free[n] = record and self.cluster:is_free(name) and not record.reserved
          and not record.silent or nil
+      self.asleep[n] = record and self.cluster:is_asleep(name) and not record.reserved or nil
       self.reserved[n] = record and record.reserved and self.cluster:is_free(name) or nil
    end
 end
@@ -46,6 +48,7 @@ end
 --- Take in all that Slurm said.
 function View:rebuild()
    self.free, self.reserved, self.members, self.ends = {}, {}, {}, nil
+   self.asleep = {}
    take_order(self)
    for _, name in ipairs(self.topo.nodes) do
       take_node(self, name)
@@ -143,8 +146,8 @@ end
 --- @param topo topology
 -- @param cluster of slurm/cluster/init.lua
 function view.new(topo, cluster)
-   return setmetatable({ topo = topo, cluster = cluster, free = {}, reserved = {}, members = {},
-      order = {}, rank = {}, version = 0, runs = {} }, View)
+   return setmetatable({ topo = topo, cluster = cluster, free = {}, reserved = {}, asleep = {},
+      members = {}, order = {}, rank = {}, version = 0, runs = {} }, View)
 end
 
 return view

@@ -25,6 +25,8 @@ function alarms.of(s)
       add("at a cap", s.capped[name].why .. GO_ON)
    end
    add("slurm", s.slurm_error and "does not answer: " .. s.slurm_error)
+   add("munge", s.munge_error and "does not answer on tautd's host, so no node can be heard: " ..
+      s.munge_error)
    local store, q = s.store, s.store.queued
    add("database", store.error and ("cannot be written: %s; %s in memory"):format(store.error,
       report.count(store.waiting or 0, "row") .. ((store.waiting or 0) == 1 and " waits"

@@ -5,6 +5,7 @@ local loop = require "taut.loop"
 local lu = require "luaunit"
 local munge = require "taut.munge"
 local sys = require "taut.sys"
+local watching = require "taut.base.munged"
 
 local tests = {}
 
@@ -185,6 +186,26 @@ function tests.test_z_hanging_munged_does_not_stop_the_loop()
   end, 20000)
   lu.assertEquals(good, 4)
   ticker:cancel()
+end
+
+-- On a cluster with auth/slurm nobody runs munged: tautd started without a word, and heard nobody.
+function tests.test_that_munged_is_away_is_said_at_once_and_that_it_is_back()
+   local watch = watching.new()
+   munge.socket "/nowhere/munge.socket"
+   local lines, log = {}, sys.log
+   sys.log = function(_, text) lines[#lines + 1] = text end
+   watch:look()
+   looptest.until_true(function() return watch:error() end)
+   watch:note(watch:error()) -- a node's credential shows the same: once is enough
+   sys.log = log
+   lu.assertEquals(#lines, 1)
+   lu.assertStrContains(lines[1], "MUNGE does not answer here, so no node can be heard: ")
+   lu.assertStrContains(watch:error(), "/nowhere/munge.socket")
+   local d <close> = munged()
+   watch.asked_at = nil
+   watch:look()
+   looptest.until_true(function() return not watch:error() end)
+   lu.assertEquals(decode(credential(d, "fine"))[1], "fine")
 end
 
 return tests

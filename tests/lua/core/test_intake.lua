@@ -37,7 +37,8 @@ local function daemon(count, o)
    function from.is_of_one() return not o.shared_address end
    local d = { heard = {}, samples = {}, refused = {}, probes = {}, user_ports = {},
       lists = node_lists.new(function() return count end) }
-   d.intake = intake.new { lists = d.lists, acting = acting.new { is_ready = true },
+   d.intake = intake.new { lists = d.lists, munged = { note = function() end },
+      acting = acting.new { is_ready = true },
       addresses = from,
       site = { topo = { node_id = setmetatable({}, { __index = function(_, name)
          return tonumber(name:match "^n(%d+)$")

@@ -367,7 +367,7 @@ function tests.test_nonsense_never_raises()
    local a = advice_on(torus({ 4, 2, 2 }, 2))
    local values = { -1, 0, 1, 4, 99, 2.5, "x", "", "n[0-3]", "all", true, false, {}, 1e300 }
    local keys = { "count", "min", "max", "pattern", "partition", "exclude", "features",
-      "reservation", "exclusive", "per_router", "start", "within", "top", "job", "compare" }
+      "reservation", "exclusive", "per_router", "off", "start", "within", "top", "job", "compare" }
    math.randomseed(7)
    for _ = 1, 3000 do
       local args = { count = math.random() < 0.7 and 4 or nil }

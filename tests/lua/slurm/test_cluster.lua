@@ -283,8 +283,14 @@ end
 function tests.test_a_node_that_is_off_or_rebooting_is_not_free()
    local c = cluster.new()
    c.nodes = { a = { state = "idle" }, b = { state = "idle", off = true },
-      c = { state = "idle", rebooting = true } }
-   lu.assertEquals({ c:is_free "a", c:is_free "b", c:is_free "c" }, { true, false, false })
+      c = { state = "idle", rebooting = true }, d = { state = "idle", barred = "not responding" },
+      e = { state = "idle", off = true, drain = true } }
+   local free, asleep, up = {}, {}, {}
+   for name in pairs(c.nodes) do
+      free[name], asleep[name] = c:is_free(name) or nil, c:is_asleep(name) or nil
+      up[name] = c:is_up(name) or nil
+   end
+   lu.assertEquals({ free, asleep, up }, { { a = true }, { b = true }, { a = true } })
 end
 
 -- A survey's job asked for nodes in reservations, that were switched off, or of two partitions: it

@@ -128,6 +128,32 @@ START_TEST(formats)
 }
 END_TEST
 
+START_TEST(what_keeps_jobs_off)
+{
+    ck_assert_ptr_null(taut_node_bar(IDLE));
+    ck_assert_str_eq(taut_node_bar(IDLE | FAIL), "failing");
+    ck_assert_str_eq(taut_node_bar(IDLE | NODE_STATE_NO_RESPOND),
+                     "not responding");
+#ifdef NODE_STATE_INVALID_REG
+    ck_assert_str_eq(taut_node_bar(IDLE | NODE_STATE_INVALID_REG),
+                     "registered with other than slurm.conf has");
+#endif
+#ifdef NODE_STATE_PLANNED
+    ck_assert_ptr_null(taut_node_bar(IDLE | NODE_STATE_PLANNED));
+#endif
+#ifdef NODE_STATE_DYNAMIC_NORM
+    ck_assert_ptr_null(
+        taut_node_bar(IDLE | NODE_STATE_DYNAMIC_NORM | NODE_STATE_CLOUD));
+#endif
+#ifdef NODE_STATE_BLOCKED
+    ck_assert_ptr_nonnull(taut_node_bar(IDLE | NODE_STATE_BLOCKED));
+#endif
+#ifdef NODE_STATE_EXTERNAL
+    ck_assert_ptr_nonnull(taut_node_bar(IDLE | NODE_STATE_EXTERNAL));
+#endif
+}
+END_TEST
+
 START_TEST(reboots_and_power)
 {
     ck_assert(!taut_node_is_rebooting(IDLE | DRAIN | MAINT | FAIL));
@@ -139,6 +165,9 @@ START_TEST(reboots_and_power)
 #ifdef NODE_STATE_POWERED_DOWN
     ck_assert(taut_node_is_off(IDLE | NODE_STATE_POWERED_DOWN));
     ck_assert(taut_node_is_off(IDLE | NODE_STATE_POWERING_UP));
+#ifdef NODE_STATE_POWER_DRAIN
+    ck_assert(taut_node_is_off(IDLE | NODE_STATE_POWER_DRAIN));
+#endif
 #endif
 }
 END_TEST
@@ -155,6 +184,7 @@ int main(void)
     tcase_add_test(tc, resume);
     tcase_add_test(tc, formats);
     tcase_add_test(tc, reboots_and_power);
+    tcase_add_test(tc, what_keeps_jobs_off);
     suite_add_tcase(suite, tc);
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);

@@ -54,6 +54,11 @@ end
 
 local function acting(d, say)
    local w = d.daemon
+   if w.munge_error then
+      say("mend", "MUNGE", "tautd's host: " .. w.munge_error .. "; no node can be heard",
+         "systemctl enable --now munge there and on all nodes, with one key: auth/slurm does " ..
+         "not take its place")
+   end
    if w.brakes then
       say("mend", "brakes", w.brakes, "the folder of the database has to be writable")
    end

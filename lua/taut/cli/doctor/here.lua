@@ -24,7 +24,8 @@ function here.unanswered(own)
    local list = {}
    if own.munge_error then
       list[1] = { level = "mend", about = "MUNGE", text = "here: " .. own.munge_error,
-         mend = "systemctl restart munge; its key is the cluster's" }
+         mend = "systemctl restart munge; its key is the cluster's; auth/slurm does not " ..
+            "take its place (doc/install.md)" }
    end
    list[#list + 1] = { level = "mend", about = "tautd", text = "does not answer at " .. own.where,
       mend = own.server and "is it up there (systemctl status tautd)?  Does a firewall let this " ..

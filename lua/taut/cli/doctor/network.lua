@@ -57,7 +57,7 @@ end
 local function way(d, say, own)
    if own.munge_error then
       say("mend", "MUNGE", "here: " .. own.munge_error, "systemctl restart munge; the key of " ..
-         "tautd's host")
+         "tautd's host; auth/slurm does not take its place")
    else
       say("ok", "MUNGE", own.server and "here and on tautd's host" or "munged here answers")
    end

@@ -30,6 +30,7 @@ function advise.setup(parser)
       :argname "<features>"
    parser:option("--reservation"):description "Only nodes of this reservation.":argname "<name>"
    parser:flag("--exclusive"):description "No other jobs inside the submesh."
+   parser:flag("--off"):description "Nodes that are switched off to save power, too."
    parser:option("--per-router"):description "At most so many nodes on each router."
       :argname "<n>":convert(whole())
    parser:option("--start")
@@ -129,7 +130,7 @@ local function request(args)
    local n = args.nodes or {}
    return { min = n[1], max = n[2], job = args.job, pattern = spec, partition = args.partition,
       exclude = args.exclude, features = args.constraint, reservation = args.reservation,
-      exclusive = args.exclusive, per_router = args.per_router, start = args.start,
+      off = args.off, exclusive = args.exclusive, per_router = args.per_router, start = args.start,
       within = args.within, top = args.top, compare = args.compare, fair = args.fair,
       ask_slurm = true }
 end

@@ -28,7 +28,7 @@ local function nodes(o)
    local lists = { never = {}, no_job = {}, no_idle = {}, not_in_slurm = {}, not_in_topology = {} }
    local usable = 0
    for _, name in ipairs(topo.nodes) do
-      local is_usable = cl:is_usable(name)
+      local is_usable = cl:is_up(name)
       usable = usable + (is_usable and 1 or 0)
       local which = not cl.nodes[name] and "not_in_slurm"
          or is_usable and not cl.last_heard[name] and "never"
@@ -123,7 +123,8 @@ local function daemon(o)
    return { version = sys.version, since = o.started_at, mode = o.act:mode(),
       checks = o.switches:checks(), stopped = stopped and stopped.why,
       capped = next(capped) ~= nil, brakes = o.switches:trouble(), config = o.site.conf.path,
-      acting = o.acting:state(), config_error = o.site.error, hints = json.array(o.site.conf.hints),
+      acting = o.acting:state(), config_error = o.site.error,
+      munge_error = o.munged:error(), hints = json.array(o.site.conf.hints),
       metrics_error = o.metrics.error, on_event = o.teller:state() }
 end
 

@@ -95,14 +95,14 @@ end
 local FILES = {
    { ack, "site diagnosis acks journal act" },
    { doctor, "site diagnosis cluster journal rendezvous judgement refusals act switches metrics " ..
-      "teller followers housekeeping acting addresses networks no_results started_at" },
+      "teller followers housekeeping acting addresses networks no_results munged started_at" },
    { log, "journal cluster" },
    { machine, "site diagnosis decision cluster act acks" },
    { page, "site diagnosis decision journal cluster act acks events observations" },
    { policy, "site switches findings act cluster teller" },
    { repair, "site diagnosis decision findings act cluster events acks journal" },
    { status, "site switches diagnosis decision coverage cluster act teller journal events " ..
-      "followers judgement check refusals rendezvous metrics acks housekeeping acting " ..
+      "followers judgement check refusals rendezvous metrics acks housekeeping acting munged " ..
       "addresses networks no_results started_at" },
    { tests, "site switches diagnosis cluster journal marks agenda surveys" },
 }

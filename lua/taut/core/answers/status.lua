@@ -97,7 +97,7 @@ local function status(self)
       refused_streams = self.judgement.refused_streams, nothing_due = self.rendezvous.nothing_due,
       prologs = self.rendezvous.prolog_times:state(),
       store = self.journal:state(), database = self.housekeeping:state(),
-      slurm_error = cl.error, hint = cl.hint,
+      slurm_error = cl.error, hint = cl.hint, munge_error = self.munged:error(),
       fabric = self.followers.fabric and self.followers.fabric:status(),
       logs = self.followers.logs and self.followers.logs:status(),
       events = self.events.taken, evidence = self.events:evidence(),

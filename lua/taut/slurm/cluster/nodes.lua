@@ -40,11 +40,28 @@ function nodes:take_nodes(list, maintenance, partitions)
    end
 end
 
+-- Idle, and nothing but power saving in its way.
+local function is_idle(self, n, name)
+   return n ~= nil and n.state == "idle" and not n.drain and not n.down and not n.maint
+      and not n.rebooting and not self:has_job(name)
+end
+
 --- Can a job start on this node now?  One that saves power is not woken for it.
 function nodes:is_free(name)
    local n = self.nodes[name]
-   return n ~= nil and n.state == "idle" and not n.drain and not n.down and not n.maint
-      and not n.off and not n.rebooting and not self:has_job(name)
+   return is_idle(self, n, name) and not n.off and not n.barred
+end
+
+--- Would a job wake this node, which is off, and start there?
+function nodes:is_asleep(name)
+   local n = self.nodes[name]
+   return is_idle(self, n, name) and n.off == true and not n.fail
+end
+
+--- Is the node switched on, with a slurmd that could speak?
+function nodes:is_up(name)
+   return self:is_usable(name) and not self.nodes[name].off and not self.nodes[name].rebooting
+      and not self.nodes[name].barred
 end
 
 --- Could a job ever start there as things are (not down, not drained)?

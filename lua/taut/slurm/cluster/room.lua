@@ -55,6 +55,8 @@ local function why_not(self, n, reservation)
       return "down"
    elseif n.drain or n.fail then
       return "drained"
+   elseif n.barred then
+      return n.barred
    elseif reservation and reservation ~= "" then
       return "in reservation " .. reservation
    elseif not reservation and (n.maint or n.reserved) then
