@@ -24,7 +24,7 @@
 #define TAUT_GRAPH_MAX_ROUTERS (UINT32_C(1) << 20)
 #define TAUT_GRAPH_MAX_LINKS (UINT32_C(1) << 24)
 #define TAUT_GRAPH_MAX_NODES (UINT32_C(1) << 20)
-#define TAUT_GRAPH_MAX_RAILS 16
+#define TAUT_GRAPH_MAX_RAILS 64
 
 struct taut_engine;
 

@@ -28,6 +28,14 @@ local function parts(topo, list)
    end
 end
 
+-- What an importer found missing among nodes that have it otherwise.
+local function missing_rails(topo, list)
+   local names = tables.map(topo.missing_rails, function(m)
+      return ("%s: rail %d of %d"):format(topo.nodes[m.node], m.rail, topo.rails)
+   end)
+   finding(list, "missing_rails", "rails that a node has not, though its peers do", names)
+end
+
 local function lonely(topo, list)
    local into, nodes, routers, unconnected = {}, {}, {}, {}
    for c = 1, #topo.components do
@@ -142,6 +150,7 @@ end
 function check.all(topo, o)
    local list = {}
    parts(topo, list)
+   missing_rails(topo, list)
    lonely(topo, list)
    directions(topo, list)
    rare(topo, list)

@@ -108,7 +108,8 @@ end
 local function node_capacities(a, b)
    local list = {}
    for c, name in ipairs(a.components) do
-      local d = not a:is_link(c) and b.component_id[name]
+      local d = not a:is_link(c) and a:is_there(c) and b.component_id[name]
+      d = d and b:is_there(d) and d -- a rail that one side has not is told as moved
       local first, second = a:known_capacity(c), d and b:known_capacity(d)
       if d and differ(first, second) then
          list[#list + 1] = { component = name, first_Bps = first, second_Bps = second }

@@ -155,7 +155,7 @@ local function placer(t, wiring, rails)
 end
 
 local function rails_of(conf)
-   local rails, err = shape.whole(conf, "rails", 1, 16, 1)
+   local rails, err = shape.whole(conf, "rails", 1, 64, 1)
    if not rails then
       return nil, err
    end

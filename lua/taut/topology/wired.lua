@@ -6,9 +6,12 @@
 -- are one link, named by the first of them, with the sum of their capacities.
 local hostlist = require "taut.hostlist"
 local shape = require "taut.topology.shape"
+local tables = require "taut.base.tables"
 local unknown = require "taut.topology.unknown"
 
 local wired = {}
+
+local RAILS = 64 -- of a node, at most (advisor/lib/graph/graph.h)
 
 local function bad(what, ...)
    return nil, ("topology.wiring: " .. what):format(...)
@@ -20,12 +23,12 @@ end
 
 local function check_rails(w, n)
    for k, rail in ipairs(type(n.rails) == "table" and n.rails or {}) do
-      if type(rail) ~= "table" or not is_router(w, rail.router) then
+      if rail ~= false and (type(rail) ~= "table" or not is_router(w, rail.router)) then
          return bad("nodes: '%s', rail %d: expected router = 1 to %d, got %s", n.name, k,
             #w.routers, tostring(type(rail) == "table" and rail.router or rail))
       end
    end
-   if type(n.rails) ~= "table" or #n.rails == 0 then
+   if type(n.rails) ~= "table" or not tables.find(n.rails, function(r) return r ~= false end) then
       return bad("nodes: '%s' has no rails", n.name)
    end
    return true
@@ -229,7 +232,11 @@ local function rails_of(conf, nodes, w)
    if #nodes == 0 then
       return nil, ("topology.wiring: %s has no node"):format(w.source or "it")
    end
-   return shape.whole(conf, "rails", 1, math.min(16, math.max(1, most)), math.min(16, most))
+   if most > RAILS then
+      return nil, ("topology.wiring: %s has a node with %d rails, expected at most %d"):format(
+         w.source or "it", most, RAILS)
+   end
+   return shape.whole(conf, "rails", 1, math.max(1, most), most)
 end
 
 --- Nodes and where their rails are attached.
@@ -247,7 +254,7 @@ function wired.nodes(w, conf)
    if not rails then
       return nil, err
    end
-   local t = { names = {}, rails = rails, router = {}, lid = {}, tx = {}, rx = {} }
+   local t = { names = {}, rails = rails, router = {}, lid = {}, tx = {}, rx = {}, missing = {} }
    for k = 1, rails do
       t.router[k], t.lid[k], t.tx[k], t.rx[k] = {}, {}, {}, {}
    end
@@ -255,7 +262,9 @@ function wired.nodes(w, conf)
       t.names[i] = n.name
       for k = 1, rails do
          local rail = n.rails[k]
-         if rail then
+         if rail == false then
+            t.missing[#t.missing + 1] = { node = i, rail = k }
+         elseif rail then
             t.router[k][i], t.lid[k][i] = rail.router - 1, rail.lid
             for _, way in ipairs { "tx", "rx" } do
                t[way][k][i], err = capacity_of(conf, way, rail.Bps)

@@ -71,7 +71,7 @@ function tests.test_bad_configuration_says_what_was_expected()
       { "nodes", "n[0-6],n3", "stands twice" },
       { "capacity", { tx = 1, rx = 1, uplinks = 1 }, "'uplinks' names no component" },
       { "routing", "dor", "one of dmodk, ecmp, adaptive" },
-      { "rails", 17, "topology.rails" },
+      { "rails", 65, "topology.rails" },
       { "rail_wiring", "both", "one of planes, leaves, leaf" },
    }
    for _, c in ipairs(cases) do

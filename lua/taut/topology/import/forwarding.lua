@@ -27,7 +27,7 @@ local function lids_of(w, src)
    end
    for i, n in ipairs(w.nodes) do
       for k, rail in ipairs(n.rails) do
-         if rail.lid and rail.lid > 0 then
+         if rail and rail.lid and rail.lid > 0 then
             give(rail.lid, 1 << math.min(rail.lmc or 0, 7), { node = i, rail = k }, n.name)
          end
       end
@@ -46,7 +46,9 @@ local function cabled_ports(w)
    end
    for _, n in ipairs(w.nodes) do
       for _, rail in ipairs(n.rails) do
-         at[rail.router][rail.port] = true
+         if rail then
+            at[rail.router][rail.port] = true
+         end
       end
    end
    return at

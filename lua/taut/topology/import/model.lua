@@ -32,8 +32,10 @@ function model.bandwidth(w)
    end
    for _, n in ipairs(w.nodes) do
       for _, r in ipairs(n.rails) do
-         rails[#rails + 1] = r.Bps or false
-         open.rail = open.rail or not r.Bps
+         if r then
+            rails[#rails + 1] = r.Bps or false
+            open.rail = open.rail or not r.Bps
+         end
       end
    end
    return common(links), common(rails), open

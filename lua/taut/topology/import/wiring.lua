@@ -4,7 +4,8 @@
 --   source, format   where it comes from
 --   routers[i]       { name, guid, ports, lid; hints: level, coord, group, row, col, place }
 --   nodes[i]         { name, guid, rails; hints: coord, place, role, nid, state }
---   rails[k]         of a node: { router = i, port, lid, lmc, guid, width, speed, Bps }
+--   rails[k]         of a node: { router = i, port, lid, lmc, guid, width, speed, Bps }; false
+--                    where its peers have one and it has none
 --   cables[i]        { a = router, a_port, b = router, b_port, width, speed, Bps, kind, down }
 --   tables           forwarding: tables[router][lid] = port
 --   lids             whose each is: lids[lid] = { node = i, rail = k } or { router = i }

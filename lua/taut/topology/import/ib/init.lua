@@ -7,6 +7,7 @@
 -- (`only_port` when the file tells ports and not which adapter they are of.)
 -- Every cable is described at both of its ends; here the two must agree.
 local naming = require "taut.topology.import.ib.naming"
+local rails = require "taut.topology.import.ib.rails"
 local source = require "taut.topology.import.source"
 local speed = require "taut.topology.import.speed"
 local tables = require "taut.base.tables"
@@ -107,8 +108,8 @@ local function add_switches(w, src, by_guid, switches)
    end
 end
 
--- Rails of a host, in the order of device and port.
-local function rails_of(src, by_guid, host)
+-- Ports of a host that lead to a switch, in the order of device and port.
+local function ports_of(src, by_guid, host)
    table.sort(host.adapters, function(a, b)
       if a.device ~= b.device then
          local da, db = tonumber(a.device:match "%d+$"), tonumber(b.device:match "%d+$")
@@ -119,7 +120,7 @@ local function rails_of(src, by_guid, host)
       end
       return a.guid < b.guid
    end)
-   local rails = {}
+   local ports = {}
    for _, e in ipairs(host.adapters) do
       for _, n in ipairs(sorted_ports(e)) do
          local port = e.ports[n]
@@ -127,17 +128,19 @@ local function rails_of(src, by_guid, host)
          lids_agree(src, e, n, port, other, back)
          if other.type == "switch" then
             local r, Bps = rate(src, e, n, port, back)
-            rails[#rails + 1] = { router = other.index, port = tostring(port.peer_port),
+            local rail = { router = other.index, port = tostring(port.peer_port),
                lid = port.lid or back.peer_lid, lmc = port.lmc,
                guid = port.guid or back.peer_port_guid,
                width = r.width, speed = r.speed, Bps = Bps }
+            ports[#ports + 1] = { rail = rail,
+               label = (e.device or "") .. (n > 1 and "/" .. n or "") }
          else
             src:note(port.line, "%s is cabled to %s, which is no switch; left out",
                port_name(e, n), port_name(other, port.peer_port))
          end
       end
    end
-   return rails
+   return ports
 end
 
 local function add_hosts(w, src, by_guid, cas, names)
@@ -152,13 +155,18 @@ local function add_hosts(w, src, by_guid, cas, names)
          kept[#kept + 1] = e
       end
    end
-   for _, host in ipairs(naming.hosts(src, kept, names)) do
+   local hosts = naming.hosts(src, kept, names)
+   for _, host in ipairs(hosts) do
       local first = host.adapters[1]
-      local rails = rails_of(src, by_guid, host)
-      if #rails > 0 then
-         w:node(first.line, { name = host.name, guid = first.guid, rails = rails })
+      host.line, host.guid, host.is_named = first.line, first.guid, first.host ~= nil
+      host.ports = ports_of(src, by_guid, host)
+   end
+   rails.settle(src, hosts)
+   for _, host in ipairs(hosts) do
+      if #host.rails > 0 then
+         w:node(host.line, { name = host.name, guid = host.guid, rails = host.rails })
       else
-         src:note(first.line, "%s is connected to no switch; left out", quote(host.name))
+         src:note(host.line, "%s is connected to no switch; left out", quote(host.name))
       end
    end
 end

@@ -36,7 +36,9 @@ function graph.of(w)
    end
    for _, n in ipairs(w.nodes) do
       for _, rail in ipairs(n.rails) do
-         g.hosts[rail.router] = g.hosts[rail.router] + 1
+         if rail then
+            g.hosts[rail.router] = g.hosts[rail.router] + 1
+         end
       end
    end
    return g
