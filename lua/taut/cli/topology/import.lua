@@ -41,7 +41,8 @@ function command.setup(parser)
    end
    parser:epilog("Formats:\n" .. table.concat(lines, "\n"))
    parser:argument("format"):args(1)
-   parser:argument("file"):description "The file; - for standard input.":args(1)
+   parser:argument("file"):description "The file; - for standard input; of LLDP several."
+      :args "+"
    parser:option("--with"):description(
       "Another file of the same machine, which adds to the first."):argname "<format>:<file>"
       :count("*"):convert(further)

@@ -4,6 +4,7 @@
 -- The registry names each importer; adding one is a file and a line.  A module has
 --   summary            what it reads, in a line
 --   most_bytes         of a file, when that is fewer than source.limits.file_bytes
+--   several            true: one machine has many files, opts.more of read has the others
 --   read(src, opts)    → wiring (see taut.import.wiring); gives up by src:fail
 --   names(src)         → map GUID → { name, line }: what a map of names has, instead of read
 --   apply(wiring, src) adds to a wiring what the file knows more (tables, nodes)
@@ -20,6 +21,7 @@ local registry = {
    { "nodemap", "ib.nodemap" },
    { "opensm-lfts", "ib.opensm_lfts" },
    { "opensm-fdbs", "ib.opensm_fdbs" },
+   { "lldp", "lldp" },
    { "rtr", "cray.rtr" },
    { "xtdb2proc", "cray.xtdb2proc" },
    { "xtprocadmin", "cray.xtprocadmin" },
@@ -104,17 +106,40 @@ local function open_others(with)
    return names or false, others
 end
 
+-- Further files of the same format, opened.
+local function open_more(m, format, paths)
+   local list = {}
+   if #paths > 1 and not m.several then
+      return nil, ("%s: of '%s' one file is read, expected no further one (--with adds to it)")
+         :format(paths[2], format)
+   end
+   for i = 2, #paths do
+      local src, err = source.open(paths[i], m.most_bytes)
+      if not src then
+         return nil, err
+      end
+      list[#list + 1] = src
+   end
+   return list
+end
+
 --- Read a wiring.
 -- @param format name of an importer ("ibnetdiscover")
--- @param path of the file; "-" for standard input
+-- @param path of the file, or an array of them; "-" for standard input
 -- @param opts { with = { { format =, path = }, … }: files that add to it; nodes = array of the
 --   names of the machine's nodes; topology = name of one of several in a topology.yaml }
 -- @return wiring, or nil and "FILE:LINE: what, expected what"
 function import.read(format, path, opts)
    opts = opts or {}
+   local paths = type(path) == "table" and path or { path }
+   path = paths[1]
    local m, src = open(format, path)
    if not m then
       return nil, src
+   end
+   local more, wrong = open_more(m, format, paths)
+   if not more then
+      return nil, wrong
    end
    if not m.read then
       return nil, ("%s: '%s' describes no wiring by itself, expected it to be added to %s"):format(
@@ -132,9 +157,13 @@ function import.read(format, path, opts)
       end
    end
    local wiring, err = guarded(src, m.read, src, { names = names or nil, nodes = known,
-      topology = opts.topology })
+      topology = opts.topology, more = more })
    if not wiring then
       return nil, err
+   end
+   for _, each in ipairs(more) do
+      table.move(each.notes, 1, #each.notes, #wiring.notes + 1, wiring.notes)
+      src.more_notes = src.more_notes + each.more_notes
    end
    for _, other in ipairs(others) do
       local done

@@ -7,7 +7,7 @@
 -- (`only_port` when the file tells ports and not which adapter they are of.)
 -- Every cable is described at both of its ends; here the two must agree.
 local naming = require "taut.topology.import.ib.naming"
-local rails = require "taut.topology.import.ib.rails"
+local rails = require "taut.topology.import.rails"
 local source = require "taut.topology.import.source"
 local speed = require "taut.topology.import.speed"
 local tables = require "taut.base.tables"

@@ -1,0 +1,246 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- An Ethernet fabric from what its switches, and hosts, say of their neighbours by LLDP.
+--
+-- A switch is what a file is of; its neighbours are switches with a file of their own, or hosts.
+-- Where both ends of a cable speak, they have to agree.  LLDP tells no speed.
+local forms = require "taut.topology.import.lldp.forms"
+local rails = require "taut.topology.import.rails"
+local source = require "taut.topology.import.source"
+local wiring = require "taut.topology.import.wiring"
+
+local lldp = {
+   summary = "Ethernet fabric: `lldpcli show neighbors -f json` (or json0) of each switch, in a " ..
+      "file of its name; also NetQ's, and SONiC's `show lldp table`",
+   several = true,
+}
+
+local quote = source.quote
+
+-- Ports that are no part of a fabric.
+local MANAGEMENT = { "^eth%d+$", "^mgmt", "^[Mm]anagement", "^me%d", "^fxp%d", "^em%d", "^oob" }
+
+local function is_management(port)
+   for _, p in ipairs(MANAGEMENT) do
+      if port:find(p) then
+         return true
+      end
+   end
+   return false
+end
+
+local function short(name)
+   return name:match "^[^.]+" or name
+end
+
+-- What one that is spoken of is called: as a file is, as --nodes has it, else without its domain.
+local function known_as(st, name)
+   if not name then
+      return nil
+   end
+   local own = st.speaks[name] or st.speaks[short(name)]
+   if own then
+      return own
+   elseif st.nodes and st.nodes[name] then
+      return name
+   end
+   return short(name)
+end
+
+local function is_host(st, name)
+   return st.nodes ~= nil and st.nodes[name] == true
+end
+
+---------------------------------------------------------------- which ports lead where
+
+-- Of several that speak on one port, an adapter's own firmware names no host: who has a name
+-- counts.
+local function take(st, n)
+   local mine = st.ports[n.at]
+   if not mine then
+      mine = { order = {} }
+      st.ports[n.at] = mine
+      st.order[#st.order + 1] = n.at
+   end
+   local other = mine[n.port]
+   if not other then
+      mine[n.port], mine.order[#mine.order + 1] = n, n.port
+   elseif n.far and not other.far then
+      mine[n.port] = n
+   elseif n.far and n.far ~= other.far then
+      n.src:note(n.line, "%s of %s has two neighbours, %s and %s: the first counts", n.port, n.at,
+         quote(other.far), quote(n.far))
+   end
+end
+
+-- The port of `other` that this row means: one of its own rows that names us, by what it may be
+-- called.  Returns the row, or nil and the row that contradicts.
+local function back_of(st, n, far)
+   local theirs = st.ports[far] or {}
+   for _, p in ipairs(n.far_ports) do
+      local back = theirs[p]
+      if back then
+         return known_as(st, back.far) == n.at and back or nil, back
+      end
+   end
+   for _, p in ipairs(theirs.order or {}) do
+      local back = theirs[p]
+      if known_as(st, back.far) == n.at then
+         for _, q in ipairs(back.far_ports) do
+            if q == n.port then
+               return back
+            end
+         end
+      end
+   end
+end
+
+---------------------------------------------------------------- cables and hosts
+
+local function disagree(n, port, far, instead)
+   n.src:note(n.line, "%s of %s leads to %s of %s, which leads to %s: the ends disagree, left out",
+      n.port, n.at, port, far, instead)
+end
+
+local function cable(st, n, far)
+   local back, against = back_of(st, n, far)
+   if not back and against then
+      return disagree(n, against.port, far, quote(against.far or against.id))
+   elseif back then
+      for _, q in ipairs(back.far_ports) do
+         if st.ports[n.at][q] and q ~= n.port then
+            return disagree(n, back.port, far, q)
+         end
+      end
+   end
+   local port = back and back.port or n.far_ports[1]
+   if not port then
+      n.src:note(n.line, "%s of %s leads to %s, at no port that is named: left out", n.port, n.at,
+         far)
+      return
+   elseif not back then
+      n.src:note(n.line, "%s of %s leads to %s of %s, which does not say so itself", n.port, n.at,
+         port, far)
+   end
+   local a, b = st.index[n.at], st.index[far]
+   local here, there = n.at .. "/" .. n.port, far .. "/" .. port
+   if not st.taken[here] and not st.taken[there] and a ~= b then
+      st.taken[here], st.taken[there] = true, true
+      st.w:cable { a = a, a_port = n.port, b = b, b_port = port }
+   end
+end
+
+-- A host's port on a switch, whoever tells of it.
+local function attach(st, n, host, label, switch, port)
+   local h = st.hosts[host]
+   if not h then
+      h = { name = host, line = n.line, is_named = true, ports = {}, src = n.src }
+      st.hosts[host], st.hosts[#st.hosts + 1] = h, h
+   end
+   local key = switch .. "/" .. port
+   if not st.taken[key] then
+      st.taken[key] = true
+      table.insert(h.ports, { label = label or port, rail = { router = st.index[switch],
+         port = port } })
+   end
+end
+
+-- Is it a switch of whom there is no file, or somebody that --nodes does not have?
+local function is_passed_over(st, n, far)
+   if is_host(st, far) then
+      return false
+   elseif n.is_bridge and not n.is_station then
+      n.src:note(n.line, "%s of %s leads to %s, a switch without a file: left out", n.port, n.at,
+         far)
+      return true
+   elseif st.nodes then
+      n.src:note(n.line, "%s is not among --nodes and is left out", quote(far))
+      return true
+   end
+   return false
+end
+
+local function row_of_switch(st, n)
+   local far = known_as(st, n.far)
+   if is_management(n.port) then
+      n.src:note(n.line, "%s of %s is a port for management: left out", n.port, n.at)
+   elseif not far then
+      n.src:note(n.line, "%s of %s leads to %s, which gives no name: left out", n.port, n.at,
+         quote(n.id or n.far_ports[1] or "nobody"))
+   elseif st.index[far] then
+      cable(st, n, far)
+   elseif not is_passed_over(st, n, far) then
+      attach(st, n, far, n.far_ports[1], n.at, n.port)
+   end
+end
+
+local function row_of_host(st, n)
+   local far = known_as(st, n.far)
+   if not far or not st.index[far] then
+      n.src:note(n.line, "%s of %s leads to %s, of which there is no file: left out", n.port,
+         n.at, quote(n.far or n.id or "nobody"))
+      return
+   end
+   local back = back_of(st, n, far)
+   local port = back and back.port or n.far_ports[1]
+   if port then
+      attach(st, n, n.at, n.port, far, port)
+   end
+end
+
+---------------------------------------------------------------- all of it
+
+-- "ens2" before "ens10".
+local function by_label(a, b)
+   local x, y = a.label:gsub("%d+", function(d) return ("%012d"):format(tonumber(d) or 0) end),
+      b.label:gsub("%d+", function(d) return ("%012d"):format(tonumber(d) or 0) end)
+   return x < y
+end
+
+local function add_hosts(st)
+   for _, h in ipairs(st.hosts) do
+      table.sort(h.ports, by_label)
+   end
+   rails.settle(st.src, st.hosts)
+   for _, h in ipairs(st.hosts) do
+      st.w:node(h.line, { name = h.name, rails = h.rails })
+   end
+end
+
+--- Read it.
+-- @param src what is read
+-- @param opts { nodes, more = array of further sources, a file each }
+function lldp.read(src, opts)
+   local st = { src = src, w = wiring.new(src, "lldp"), nodes = opts.nodes, ports = {}, order = {},
+      speaks = {}, index = {}, taken = {}, hosts = {} }
+   for _, each in ipairs { src, table.unpack(opts.more or {}) } do
+      local rows, speak = forms.read(each)
+      for name in pairs(speak) do
+         st.speaks[name], st.speaks[short(name)] = name, name
+      end
+      for _, n in ipairs(rows) do
+         n.src = each
+         take(st, n)
+      end
+   end
+   for _, name in ipairs(st.order) do
+      if not is_host(st, name) then
+         st.index[name] = st.w:router(1, { name = name })
+      end
+   end
+   if #st.w.routers == 0 then
+      src:fail(1, "all files are of --nodes, expected at least one of a switch")
+   end
+   for _, name in ipairs(st.order) do
+      for _, port in ipairs(st.ports[name].order) do
+         (is_host(st, name) and row_of_host or row_of_switch)(st, st.ports[name][port])
+      end
+   end
+   add_hosts(st)
+   if #st.w.nodes == 0 then
+      src:fail(1, "no host is a neighbour of these switches, expected at least one")
+   end
+   st.w:only(opts.nodes, false)
+   return st.w:finish()
+end
+
+return lldp
