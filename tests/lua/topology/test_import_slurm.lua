@@ -276,4 +276,48 @@ function tests.test_names_that_are_wrong()
    lu.assertEquals(w.nodes[6].rails[1], { router = 2, port = "n1" })
 end
 
+-- What an administrator without the file has: the answer of slurmctld.
+function tests.test_what_scontrol_shows_of_a_topology()
+   local w = assert(importing.read("slurm-conf", [[
+SwitchName=s0 Level=0 LinkSpeed=1 Nodes=n[0-3]
+SwitchName=s1 Level=0 LinkSpeed=1 Nodes=n[4-7]
+SwitchName=spare Level=0 LinkSpeed=1 Nodes=
+SwitchName=s2 Level=1 LinkSpeed=1 Nodes=n[0-7] Switches=s[0-1],spare
+]]))
+   lu.assertEquals(sizes(w), { 3, 8, 2 })
+   importing.noted(w, '"spare" leads to no node')
+   w = assert(importing.read("slurm-conf", [[
+BlockName=b0 BlockIndex=0 Nodes=n[0-1] BlockSize=2
+BlockName=b1 BlockIndex=1 Nodes=n[2-3] BlockSize=2
+AggregatedBlock=b[0-1] BlockIndex=2 Nodes=n[0-3] BlockSize=4
+]]))
+   lu.assertEquals(sizes(w), { 3, 4, 2 })
+   local _, err = importing.read("slurm-conf", "SwitchName= Nodes=n1\n")
+   lu.assertStrContains(err, '"switchname" without a name')
+end
+
+local function two(first, second)
+   return ([[
+- topology: a
+  cluster_default: %s
+  tree: { switches: [ { switch: s1, nodes: "n[1-2]" } ] }
+- topology: b
+  cluster_default: %s
+  flat: %s
+  tree: { switches: [ { switch: s2, nodes: "m[1-4]" } ] }
+]]):format(first, second, first == "x" and "false" or "No")
+end
+
+-- Only "true" and "false" were taken; Slurm takes what YAML 1.1 does, and numbers.
+function tests.test_all_spellings_of_a_flag_that_slurm_takes()
+   for _, yes in ipairs { "true", "True", "TRUE", "yes", "Yes", "y", "on", "ON", "t", "1" } do
+      for _, no in ipairs { "false", "False", "no", "NO", "n", "off", "f", "0", "~", "null" } do
+         lu.assertEquals(#assert(importing.read("slurm-yaml", two(yes, no))).nodes, 2)
+         lu.assertEquals(#assert(importing.read("slurm-yaml", two(no, yes))).nodes, 4)
+      end
+   end
+   local _, err = importing.read("slurm-yaml", two("maybe", "no"))
+   lu.assertStrContains(err, [['cluster_default' is "maybe", expected true or false]])
+end
+
 return tests

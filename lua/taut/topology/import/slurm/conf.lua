@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Slurm's topology.conf: SwitchName= lines (tree), BlockName= and BlockSizes= (block),
--- RingName= (ring), as topology.conf(5) of 22.05 to 26.05 has them.
+-- RingName= (ring), as topology.conf(5) of 22.05 to 26.05 has them; and what slurmctld makes of
+-- them, as `scontrol show topology` prints it.
 local grammar = require "taut.topology.import.grammar"
 local lpeg = require "lpeg"
 local slurm_tree = require "taut.topology.import.slurm.tree"
@@ -14,16 +15,31 @@ local quote = source.quote
 
 local key = C(R("az", "AZ") ^ 1) / string.lower
 local value = P '"' * grammar.upto '"' * '"' + C((1 - grammar.blank) ^ 1)
-local setting = Ct(key * ws * "=" * ws * value)
+-- "Nodes= Switches=s1": nothing, and not what comes after
+local no_value = lpeg.Cc "" * #(ws * (R("az", "AZ") ^ 1 * "=" + -1))
+local setting = Ct(key * ws * "=" * (no_value + ws * value))
 local settings = Ct((ws * setting) ^ 0 * eol)
 
 -- what a line may say, by what it begins with
 local LINES = {
-   switchname = { nodes = true, switches = true, linkspeed = true },
-   blockname = { nodes = true },
+   switchname = { nodes = true, switches = true, linkspeed = true, level = true },
+   blockname = { nodes = true, blockindex = true, blocksize = true },
    ringname = { nodes = true },
    blocksizes = {},
+   aggregatedblock = { nodes = true, blockindex = true, blocksize = true },
 }
+
+-- `scontrol show topology` repeats below each switch the nodes of those below it, and says of what
+-- has none that it has "" or "(null)".
+local function as_shown(t)
+   for _, k in ipairs { "nodes", "switches" } do
+      t[k] = t[k] ~= "" and t[k] ~= "(null)" and t[k] or nil
+   end
+   if t.level and t.switches then
+      t.nodes = nil
+   end
+   return t
+end
 
 local function sizes_of(src, n, text)
    local sizes = {}
@@ -59,7 +75,10 @@ local function record(src, n, text)
       end
       t[k] = v
    end
-   return t
+   if t.name == "" then
+      src:fail(n, "%s without a name", quote(kind))
+   end
+   return as_shown(t)
 end
 
 -- Lines with their comments taken away and their continuations joined: number, text.
@@ -93,9 +112,19 @@ local function logical_lines(src)
    end
 end
 
+-- Of `scontrol show topology`, which has them a line each: all of them, ascending.
+local function sizes_shown(shown)
+   local list = {}
+   for text in pairs(shown) do
+      list[#list + 1] = text
+   end
+   table.sort(list, function(a, b) return (tonumber(a) or 0) < (tonumber(b) or 0) end)
+   return table.concat(list, ",")
+end
+
 local function read_records(src)
    local by = { switchname = {}, blockname = {}, ringname = {} }
-   local sizes, sizes_line
+   local shown, sizes, sizes_line, shown_line = {}, nil, nil, nil
    for n, text in logical_lines(src) do
       if text:lower():find "^%s*include%s" then
          src:fail(n, "%s is not followed, expected one file with all of it", quote(text))
@@ -106,9 +135,15 @@ local function read_records(src)
             src:fail(n, "BlockSizes stands here and in line %d, expected it once", sizes_line)
          end
          sizes, sizes_line = sizes_of(src, n, t.name), n
-      else
+      elseif t.kind ~= "aggregatedblock" then -- what several blocks are together
          table.insert(by[t.kind], t)
       end
+      if t.blocksize then
+         shown[t.blocksize], shown_line = true, n
+      end
+   end
+   if not sizes and shown_line then
+      sizes, sizes_line = sizes_of(src, shown_line, sizes_shown(shown)), shown_line
    end
    return by, sizes, sizes_line
 end

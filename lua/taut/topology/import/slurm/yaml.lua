@@ -86,7 +86,7 @@ local function kind_of(src, topo)
    local found
    for _, k in ipairs(topo.keys) do
       local node = topo.at[k.name]
-      if kinds[k.name] and not (k.name == "flat" and node.value == "false") then
+      if kinds[k.name] and not (k.name == "flat" and yaml_fields.flag(node) == false) then
          if found then
             src:fail(k.line, "'%s' beside '%s', expected one of tree, block, flat, ring, torus3d",
                k.name, found)
@@ -102,7 +102,7 @@ local function kind_of(src, topo)
    end
    if found == "flat" then
       local node = topo.at.flat
-      if node.type == "list" or node.type == "text" and node.value ~= "true" then
+      if node.type == "list" or node.type == "text" and yaml_fields.flag(node) == nil then
          src:fail(node.line, "'flat' is %s, expected true or false", quote(node.value or node.type))
       end
    else
@@ -115,12 +115,12 @@ local function choose(src, topologies, wanted)
    local default, asked
    for _, t in ipairs(topologies) do
       local name = text(src, t.at, "topology", t, "a topology")
-      local d = optional(src, t.at, "cluster_default")
-      if d == "true" then
+      local node = t.at.cluster_default
+      local d = node and yaml_fields.flag(of_type(src, node, "text", "'cluster_default'"))
+      if d then
          default = default or t
-      elseif d and d ~= "false" then
-         src:fail(t.at.cluster_default.line, "'cluster_default' is %s, expected true or false",
-            quote(d))
+      elseif node and d == nil then
+         src:fail(node.line, "'cluster_default' is %s, expected true or false", quote(node.value))
       end
       asked = asked or (name == wanted and t)
    end

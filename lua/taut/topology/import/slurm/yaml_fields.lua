@@ -58,6 +58,22 @@ function yaml_fields.optional(src, at, key)
    return at[key] and yaml_fields.text(src, at, key, at[key], key)
 end
 
+local TRUE = { y = true, yes = true, t = true, ["true"] = true, on = true }
+local FALSE = { n = true, no = true, f = true, ["false"] = true, off = true, null = true,
+   ["~"] = true, [""] = true }
+
+--- A flag, in any of the spellings that Slurm takes for one (its src/common/data.c).
+-- @return true or false; nil where it is none
+function yaml_fields.flag(node)
+   local word = node.type == "text" and node.value:lower() or nil
+   local number = tonumber(word)
+   if number then
+      return number ~= 0
+   elseif word and (TRUE[word] or FALSE[word]) then
+      return TRUE[word] == true
+   end
+end
+
 --- A whole number from 1 on.
 function yaml_fields.whole(src, node, what, most)
    yaml_fields.of_type(src, node, "text", what)
