@@ -60,6 +60,81 @@ static const char *const hfi1_link_counters[] = {
     "DcTotCrc", "DcMultLn", "DcTxReplay", "DcRxReplay", "DcReinitPeer",
 };
 
+/* What other drivers of RoCE and the like have to tell of losses and
+ * congestion; what they count of traffic is the port's own. */
+static const char *const irdma_counters[] = {
+    "ip4InDiscards",
+    "ip4OutNoRoutes",
+    "ip6InDiscards",
+    "ip6OutNoRoutes",
+    "rxVlanErrors",
+    "tcpRetransSegs",
+    "tcpInProtoErrors",
+    "RetransSegs",
+    "InProtoErrors",
+    "cnpHandled",
+    "cnpIgnored",
+    "cnpSent",
+    "RxECNMrkd",
+    "RTO",
+    "Nak Sequence Error",
+    "Rcvd Out of order packets",
+    "CRC errors",
+};
+
+static const char *const efa_counters[] = {
+    "rx_drops",
+    "rdma_read_wr_err",
+    "rdma_write_wr_err",
+    "retrans_pkts",
+    "retrans_timeout_events",
+    "unresponsive_remote_events",
+    "impaired_remote_conn_events",
+};
+
+static const char *const bnxt_counters[] = {
+    "tx_roce_errors",
+    "tx_roce_discards",
+    "rx_roce_errors",
+    "rx_roce_discards",
+    "to_retransmits",
+    "seq_err_naks_rcvd",
+    "max_retry_exceeded",
+    "rnr_naks_rcvd",
+    "missing_resp",
+    "dup_req",
+    "oos_drop_count",
+    "rx_out_of_buffer",
+    "tx_cnp_pkts",
+    "rx_cnp_pkts",
+    "rx_ecn_marked_pkts",
+    "res_tx_pci_err",
+    "res_rx_pci_err",
+};
+
+static const char *const mana_counters[] = {
+    "requester_timeout",
+    "requester_oos_nak",
+    "requester_rnr_nak",
+    "responder_rnr_nak",
+    "responder_oos",
+    "responder_dup_request",
+    "requester_implicit_nak",
+    "requester_rnr_nak_retries_exceeded",
+    "requester_retries_exceeded",
+    "general_hw_error",
+    "total_fatal_error",
+    "received_cnps",
+    "num_qps_congested",
+};
+
+static const char *const hns_counters[] = {
+    "rx_error_pkt",
+    "tx_error_pkt",
+    "rx_cnp_pkt",
+    "tx_cnp_pkt",
+};
+
 struct hw_counters {
     const char *folder; /* from the port's */
     const char *sign;   /* which only this driver has; NULL: none other did */
@@ -73,6 +148,11 @@ static const struct hw_counters hw_counters[] = {
     {"hw_counters", "sq_num_tree", LIST(mlx4_counters)},
     {"hw_counters", "RcTimeOut", LIST(hfi1_counters)},
     {"../../hw_counters", "DcTxReplay", LIST(hfi1_link_counters)},
+    {"hw_counters", "ip4InOctets", LIST(irdma_counters)},
+    {"hw_counters", "rdma_read_resp_bytes", LIST(efa_counters)},
+    {"hw_counters", "rx_roce_discards", LIST(bnxt_counters)},
+    {"hw_counters", "requester_oos_nak", LIST(mana_counters)},
+    {"hw_counters", "rx_rc_pkt", LIST(hns_counters)},
     {"hw_counters", NULL, LIST(mlx5_counters)},
 };
 
@@ -207,6 +287,27 @@ static void put_all(struct taut_counters *c, int dir, const char *folder,
     }
 }
 
+/* Those that the port's agent is asked for.  A port without one says "N/A (no
+ * PMA)" in each of them: once is enough. */
+static void put_port_counters(struct taut_counters *c, int dir)
+{
+    char path[64], text[64];
+    int64_t value;
+
+    for (size_t i = 0; i < sizeof(port_counters) / sizeof(port_counters[0]);
+         i++) {
+        snprintf(path, sizeof(path), "counters/%s", port_counters[i]);
+        if (taut_counters_slurp(c, dir, path, text, sizeof(text)) < 0)
+            continue;
+        if (strncmp(text, "N/A", 3) == 0)
+            return;
+        if (taut_counters_parse(text, &value) == 0)
+            taut_counters_put(c, port_counters[i], value);
+        else
+            taut_counters_note(c, path, "no counter", text);
+    }
+}
+
 /* Looking for files costs nothing; asking for one that is there may. */
 static void put_hw_counters(struct taut_counters *c, int dir)
 {
@@ -243,7 +344,8 @@ static void read_ib(struct taut_counters *c, int root_fd)
     put_state(c, dir, "phys_state");
     put_rate(c, dir);
     taut_counters_put_line(c, dir, "link_layer", "link_layer");
-    put_all(c, dir, "counters", LIST(port_counters));
+    if (faccessat(dir, "counters", F_OK, 0) == 0)
+        put_port_counters(c, dir);
     put_hw_counters(c, dir);
     close(dir);
 }

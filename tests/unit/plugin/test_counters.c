@@ -238,6 +238,34 @@ START_TEST(an_infiniband_port)
 }
 END_TEST
 
+/* A driver's own names were not known, and each counter of a port without an
+ * agent was complained of. */
+START_TEST(ports_of_other_drivers)
+{
+    static const struct {
+        const char *driver, *name;
+        unsigned count; /* of numbers: with rate_Mbps */
+    } other[] = {
+        {"irdma", "cnpSent", 14 + 1},
+        {"efa", "retrans_timeout_events", 7 + 1},
+        {"bnxt_re", "seq_err_naks_rcvd", 17 + 1},
+        {"mana", "requester_timeout", 13 + 1},
+        {"hns", "rx_error_pkt", 4 + 1},
+    };
+
+    for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
+        const struct taut_counters *c =
+            read_tree(other[i].driver, &taut_counters_ib, 0, "eth2");
+        ck_assert_int_ge(value_of(c, other[i].name), 100);
+        ck_assert_int_eq(value_of(c, "local_ack_timeout_err"), -1);
+        ck_assert_int_eq(value_of(c, "symbol_error"), -1);
+        ck_assert_str_eq(text_of(c, "state"), "ACTIVE");
+        ck_assert_uint_eq(c->count, other[i].count);
+        ck_assert_uint_eq(c->bad, 0);
+    }
+}
+END_TEST
+
 START_TEST(each_network_device_has_its_own_port_of_a_card)
 {
     const struct taut_counters *c =
@@ -641,6 +669,7 @@ int main(void)
     tcase_add_test(tc, netdev_of_a_recorded_tree);
     tcase_add_test(tc, a_speed_that_is_not_known_is_no_error);
     tcase_add_test(tc, an_infiniband_port);
+    tcase_add_test(tc, ports_of_other_drivers);
     tcase_add_test(tc, each_network_device_has_its_own_port_of_a_card);
     tcase_add_test(tc, two_devices_of_one_card_share_its_link);
     tcase_add_test(tc, a_link_trained_down_and_a_narrow_slot);

@@ -37,6 +37,7 @@ counters.sources = {
    ib_hfi1 = require "taut.events.counters.ib_hfi1",
    ib_hw = require "taut.events.counters.ib_hw",
    ib_mlx4 = require "taut.events.counters.ib_mlx4",
+   ib_others = require "taut.events.counters.ib_others",
    ib_port = require "taut.events.counters.ib_port",
    netdev = require "taut.events.counters.netdev",
    pcie = require "taut.events.counters.pcie",
@@ -46,7 +47,7 @@ counters.sources = {
 counters.node = {
    cxi = { "cxi" },
    gpcdr = { "gpcdr_gemini", "gpcdr_aries" },
-   ib = { "ib_port", "ib_hw", "ib_mlx4", "ib_hfi1" },
+   ib = { "ib_port", "ib_hw", "ib_mlx4", "ib_hfi1", "ib_others" },
    netdev = { "netdev" },
    pcie = { "pcie" },
 }

@@ -1,0 +1,186 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- What RDMA ports of other drivers tell of losses and of congestion: hw_counters of a port of
+-- irdma (Intel), efa (Amazon), bnxt_re (Broadcom), mana (Microsoft) and hns (HiSilicon).
+--
+-- What they count of traffic is told by the port and the network device, too.  Widths are taken for
+-- 64 bits, so that a wrap of 32 looks like a reset, which is no growth.
+local catalogue = require "taut.events.counters.catalogue"
+
+local HOUR = 3600
+
+local function driver(path)
+   return "Linux, drivers/infiniband/hw/" .. path
+end
+
+local IRDMA, EFA = driver "irdma/verbs.c", driver "efa/efa_verbs.c"
+local BNXT, MANA = driver "bnxt_re/hw_counters.c", driver "mana/counters.c"
+local HNS = driver "hns/hns_roce_main.c"
+local AS_MLX5 = "; the rate is that of mlx5's "
+
+local list, counter = catalogue.new {
+   side = function(name)
+      return (name:find "^tx" or name:find "^requester" or name:find "^retrans" or
+         name:find "Sent$" or name:find "[Rr]etrans" or name == "RTO") and "send" or "receive"
+   end }
+
+---------------------------------------------------------------- kinds that all drivers have
+
+-- An answer that did not come in time: the packet or the answer was lost.
+local function timeouts(name, source)
+   counter(name, "timeouts", { source = source, class = "degrading",
+      means = "an answer did not come in time, the packet was sent again",
+      limits = { { class = "degrading", above = 1, per = 1,
+         source = source .. AS_MLX5 .. "local_ack_timeout_err",
+         why = "packets or their answers get lost on the way" } },
+      misleads = "a peer that ends, or is rebooted, lets all its partners' timers run out" })
+end
+
+local function given_up(name, source)
+   counter(name, "connections", { source = source, class = "degrading", side = "send",
+      means = "connections given up after all retries",
+      limits = { { class = "degrading", above = 0,
+         source = source .. AS_MLX5 .. "req_transport_retries_exceeded",
+         why = "a job was told of an error: the peer could not be reached" } },
+      misleads = "a peer that was killed or rebooted leaves its partners with some" })
+end
+
+-- Packets that came out of their order, or answers that say so.
+local function out_of_order(name, unit, means, source)
+   counter(name, unit, { source = source, class = "degrading", means = means,
+      limits = { { class = "degrading", above = 120, per = HOUR, least = 10,
+         source = source .. AS_MLX5 .. "out_of_sequence",
+         why = "packets get lost: a lossless network has none" } },
+      misleads = "without flow control (lossy RoCE) and with several paths there are always some" })
+end
+
+-- Packets with an error in them, or thrown away by the adapter.
+local function broken(name, means, source)
+   counter(name, "packets", { source = source, class = "degrading", means = means,
+      limits = { { class = "degrading", above = 120, per = HOUR, least = 10,
+         source = source .. "; the rate is Taut's own, as for receive errors",
+         why = "a cable, a transceiver or a switch's port damages packets" } },
+      misleads = "packets of a wrong size or VLAN count as errors with some drivers" })
+end
+
+local function congestion(name, unit, means, source)
+   counter(name, unit, { source = source, class = "congestion", means = means,
+      misleads = "control of congestion at work, or an application that is late to receive" })
+end
+
+local function harmless(name, unit, means, source)
+   counter(name, unit, { source = source, class = "harmless", means = means,
+      misleads = "says more of applications, or of how the card is set up, than of a link" })
+end
+
+---------------------------------------------------------------- irdma
+
+for name, means in pairs {
+   tcpRetransSegs = "segments of iWARP sent again", RetransSegs = "segments sent again",
+   ["Nak Sequence Error"] = "the peer missed a packet of ours and asked for it again",
+   ["Rcvd Out of order packets"] = "packets that came out of their order",
+} do
+   out_of_order(name, "packets", means, IRDMA)
+end
+timeouts("RTO", IRDMA)
+for name, means in pairs {
+   ["CRC errors"] = "packets whose checksum was wrong", rxVlanErrors = "packets of a wrong VLAN",
+   tcpInProtoErrors = "segments that break TCP's rules", InProtoErrors = "packets that break " ..
+      "the protocol's rules",
+} do
+   broken(name, means, IRDMA)
+end
+for name, means in pairs {
+   cnpHandled = "notices of congestion obeyed", cnpSent = "notices of congestion sent",
+   RxECNMrkd = "packets that a switch had marked as congested",
+   ip4InDiscards = "packets thrown away for want of room",
+   ip6InDiscards = "packets thrown away for want of room",
+} do
+   congestion(name, "packets", means, IRDMA)
+end
+for name, means in pairs {
+   cnpIgnored = "notices of congestion that were not obeyed",
+   ip4OutNoRoutes = "packets to nowhere", ip6OutNoRoutes = "packets to nowhere",
+} do
+   harmless(name, "packets", means, IRDMA)
+end
+
+---------------------------------------------------------------- efa
+
+-- Amazon's transport sprays packets over many paths, and repeats what is lost by itself.
+congestion("retrans_pkts", "packets", "packets sent again", EFA)
+congestion("retrans_timeout_events", "timeouts", "answers that did not come in time", EFA)
+congestion("rx_drops", "packets", "packets thrown away for want of a buffer", EFA)
+given_up("unresponsive_remote_events", EFA)
+congestion("impaired_remote_conn_events", "connections", "peers that were reached badly", EFA)
+harmless("rdma_read_wr_err", "requests", "reads that failed", EFA)
+harmless("rdma_write_wr_err", "requests", "writes that failed", EFA)
+
+---------------------------------------------------------------- bnxt_re
+
+timeouts("to_retransmits", BNXT)
+given_up("max_retry_exceeded", BNXT)
+for name, means in pairs {
+   seq_err_naks_rcvd = "the peer missed a packet of ours and asked for it again",
+   missing_resp = "an answer came before an earlier one", oos_drop_count =
+      "packets that came out of their order",
+} do
+   out_of_order(name, "packets", means, BNXT)
+end
+broken("rx_roce_errors", "packets that came with an error", BNXT)
+broken("tx_roce_errors", "packets that could not be sent", BNXT)
+for name, means in pairs {
+   rx_roce_discards = "packets thrown away for want of room",
+   tx_roce_discards = "packets thrown away before they were sent",
+   rnr_naks_rcvd = "the peer had no buffer ready for a message",
+   rx_out_of_buffer = "a message came and no buffer was ready for it",
+   tx_cnp_pkts = "notices of congestion sent", rx_cnp_pkts = "notices of congestion received",
+   rx_ecn_marked_pkts = "packets that a switch had marked as congested",
+} do
+   congestion(name, "packets", means, BNXT)
+end
+harmless("dup_req", "requests", "requests that were here before", BNXT)
+for _, name in ipairs { "res_tx_pci_err", "res_rx_pci_err" } do
+   counter(name, "errors", { source = BNXT, class = "degrading",
+      means = "errors of the adapter on the host's bus",
+      limits = { { class = "degrading", above = 0, source = BNXT,
+         why = "the slot, or the host, damages what the adapter reads or writes" } } })
+end
+
+---------------------------------------------------------------- mana
+
+timeouts("requester_timeout", MANA)
+given_up("requester_retries_exceeded", MANA)
+for name, means in pairs {
+   requester_oos_nak = "the peer missed a packet of ours and asked for it again",
+   requester_implicit_nak = "an answer came before an earlier one",
+   responder_oos = "packets that came out of their order",
+} do
+   out_of_order(name, "packets", means, MANA)
+end
+for name, means in pairs {
+   requester_rnr_nak = "the peer had no buffer ready for a message",
+   responder_rnr_nak = "a message came and no buffer was ready for it",
+   requester_rnr_nak_retries_exceeded = "connections given up since the peer had no buffer",
+   received_cnps = "notices of congestion received",
+   num_qps_congested = "connections slowed down by congestion",
+} do
+   congestion(name, "packets", means, MANA)
+end
+harmless("responder_dup_request", "requests", "requests that were here before", MANA)
+for name, means in pairs {
+   general_hw_error = "errors of the adapter", total_fatal_error = "connections that broke",
+} do
+   counter(name, "errors", { source = MANA, class = "degrading", means = means,
+      limits = { { class = "degrading", above = 0, source = MANA,
+         why = "the adapter itself says that it failed" } },
+      misleads = "an application's own mistakes break connections, too" })
+end
+
+---------------------------------------------------------------- hns
+
+broken("rx_error_pkt", "packets that came with an error", HNS)
+broken("tx_error_pkt", "packets that could not be sent", HNS)
+congestion("rx_cnp_pkt", "packets", "notices of congestion received", HNS)
+congestion("tx_cnp_pkt", "packets", "notices of congestion sent", HNS)
+
+return { title = "RDMA port of irdma, efa, bnxt_re, mana or hns", list = list }
