@@ -128,3 +128,15 @@ survey() {
     survey 12 audit --all -p a --limit 30
     grep -Eq 'audit: job [0-9]+ waits: PartitionTimeLimit' "$err"
 }
+
+@test "that MUNGE is away is said at once" {
+    lab daemon stop tautd
+    lab daemon stop munged
+    mark
+    lab daemon start tautd
+    wait_until 20 says tautd 'MUNGE does not answer here, so no node can be heard'
+    lab exec taut status | grep -q '^munge .*does not answer'
+    lab exec taut doctor | grep -q 'auth/slurm does not take its place'
+    lab daemon start munged
+    wait_until 30 says tautd 'MUNGE answers again'
+}

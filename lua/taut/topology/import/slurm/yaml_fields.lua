@@ -62,7 +62,7 @@ local TRUE = { y = true, yes = true, t = true, ["true"] = true, on = true }
 local FALSE = { n = true, no = true, f = true, ["false"] = true, off = true, null = true,
    ["~"] = true, [""] = true }
 
---- A flag, in any of the spellings that Slurm takes for one (its src/common/data.c).
+--- A flag, in any of the spellings that Slurm takes for one (YAML 1.1, and numbers).
 -- @return true or false; nil where it is none
 function yaml_fields.flag(node)
    local word = node.type == "text" and node.value:lower() or nil
