@@ -75,6 +75,8 @@ local function why_not(s, t)
       return a.odd or b.odd
    elseif a.answers and not b.answers then
       return names[t.dst] .. " has an older taut-probe"
+   elseif endpoints.are_one_host(a.endpoints, b.endpoints) then
+      return ("%s and %s are one host"):format(names[t.src], names[t.dst])
    elseif not endpoints.common(a.endpoints, b.endpoints, t.rail or 1) then
       return "no transport that both speak"
    end

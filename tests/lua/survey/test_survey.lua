@@ -137,11 +137,16 @@ local function daemon(o)
    return d
 end
 
+-- Each node is a host of its own, unless somebody says where it is.
+local function endpoint_of(node, o)
+   return (o and o.address or "10.0.0." .. 1 + (tonumber(node:match "%d+$") or 0)) .. ":4000"
+end
+
 local function say_hello(d, node, names, o)
    local conn = o and o.conn or connection(node)
    local procid = o and o.procid or (node == names[1] and 0 or 1)
    local h = { v = 2, purpose = "matrix", job = 7, step = 0, procid = procid, node = node,
-      nodes = table.concat(names, ","), endpoint = "10.0.0.1:4000", key = seal.hex(KEY),
+      nodes = table.concat(names, ","), endpoint = endpoint_of(node, o), key = seal.hex(KEY),
       budget_ms = 1, options = procid == 0 and (o and o.options or {}) or nil }
    assert(hello.check(h))
    local uid = o and o.uid or 0
@@ -197,6 +202,24 @@ function tests.test_rounds_reports_and_the_end()
    lu.assertNil(next(d.surveys.open))
    lu.assertNil(next(d.surveys.by_conn))
    lu.assertEquals(#d.kept, 6)
+end
+
+-- Two slurmd on one host: what they send each other never leaves it, and an audit called it good.
+function tests.test_nodes_of_one_host_are_no_pair_of_a_survey()
+   local d, conns = daemon(), {}
+   for _, n in ipairs(NAMES) do
+      conns[n] = say_hello(d, n, NAMES, { address = "10.0.0.9" })
+   end
+   local rows = {}
+   for _, r in ipairs(conns.n0:all(REPORT)) do
+      table.move(r.results or {}, 1, #(r.results or {}), #rows + 1, rows)
+   end
+   lu.assertTrue(#rows > 0)
+   for _, row in ipairs(rows) do
+      lu.assertEquals(row.class, "void")
+      lu.assertStrMatches(row.why, "n[01] and n[01] are one host")
+   end
+   lu.assertEquals(#d.kept, 0)
 end
 
 -- Root's `taut matrix --steps` once spoke against links that its streams had shared unevenly.
@@ -653,7 +676,7 @@ function tests.test_two_surveys_of_the_same_links_take_turns()
    for i, n in ipairs(NAMES) do
       b[n] = connection(n)
       local h = { purpose = "matrix", job = 8, step = 0, procid = i - 1, node = n,
-         nodes = "n0,n1", endpoint = "10.0.0.1:1", key = seal.hex(KEY),
+         nodes = "n0,n1", endpoint = endpoint_of(n), key = seal.hex(KEY),
          options = i == 1 and {} or nil }
       d.surveys:hello(b[n], h, 0, function() return true end, true)
    end
