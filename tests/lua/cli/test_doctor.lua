@@ -206,10 +206,17 @@ function tests.test_tests_that_mean_nothing()
    lu.assertEquals(found { ["tests.discarded"] = rows }, {})
 end
 
+function tests.test_munge_that_is_away_on_tautds_host_is_to_be_mended()
+   one("mend", "tautd's host: no socket; no node can be heard",
+      "auth/slurm does not take its place", { ["daemon.munge_error"] = "no socket" })
+end
+
 function tests.test_the_topology_against_slurm_traces_and_sweeps()
    one("look", "has 1 node that Slurm does not know: n9", "taut topology check",
       { ["nodes.not_in_slurm"] = some(1, "n9") })
    one("look", "lacks 2 nodes of Slurm's", "topology", { ["nodes.not_in_topology"] = some(2, "x") })
+   one("look", "of 1 node an adapter was missing when the fabric was described: wk02",
+      "taut topology check", { ["nodes.lacks_rails"] = some(1, "wk02") })
    local function traced(unknown, elsewhere)
       return { asked = true, answers = 100, unknown = unknown, elsewhere = elsewhere,
          odd = { { text = "leaf1 answered as router 2 of a way that is not by it", count = 1 },

@@ -20,6 +20,11 @@ local function against_slurm(d, say)
          report.count(n.not_in_topology.count, "node"), names(n.not_in_topology)),
          "`topology` in taut.lua, if they are on this interconnect")
    end
+   if n.lacks_rails and n.lacks_rails.count > 0 then
+      say("look", "rails", ("of %s an adapter was missing when the fabric was described: %s")
+         :format(report.count(n.lacks_rails.count, "node"), names(n.lacks_rails)),
+         "`taut topology check` says which; once it is back, import the fabric anew")
+   end
    if n.not_in_slurm.count + n.not_in_topology.count == 0 then
       say("ok", "topology", ("the %d nodes are Slurm's"):format(n.all))
    end

@@ -25,7 +25,8 @@ end
 -- Nodes of the topology by what was heard of them; Slurm's that it does not have.
 local function nodes(o)
    local cl, topo = o.cluster, o.site.topo
-   local lists = { never = {}, no_job = {}, no_idle = {}, not_in_slurm = {}, not_in_topology = {} }
+   local lists = { never = {}, no_job = {}, no_idle = {}, not_in_slurm = {}, not_in_topology = {},
+      lacks_rails = {} }
    local usable = 0
    for _, name in ipairs(topo.nodes) do
       local is_usable = cl:is_up(name)
@@ -43,6 +44,12 @@ local function nodes(o)
    for _, name in ipairs(cl.order or {}) do
       if not topo.node_id[name] then
          table.insert(lists.not_in_topology, name)
+      end
+   end
+   for i, m in ipairs(topo.missing_rails) do
+      local before = topo.missing_rails[i - 1]
+      if not before or before.node ~= m.node then
+         table.insert(lists.lacks_rails, topo.nodes[m.node])
       end
    end
    local out = { all = #topo.nodes, usable = usable, silent = some(cl:silent()),
