@@ -110,15 +110,15 @@ const char *taut_node_bar(uint32_t state)
         return "failing";
     if (state & NODE_STATE_NO_RESPOND)
         return "not responding";
-#ifdef NODE_STATE_INVALID_REG /* 22.05 */
+#ifdef NODE_STATE_INVALID_REG /* by 22.05 */
     if (state & NODE_STATE_INVALID_REG)
         return "registered with other than slurm.conf has";
 #endif
-#ifdef NODE_STATE_BLOCKED /* 24.05 */
+#ifdef NODE_STATE_BLOCKED /* by 24.11 */
     if (state & NODE_STATE_BLOCKED)
         return "blocked by a job that has its part of the topology alone";
 #endif
-#ifdef NODE_STATE_EXTERNAL /* 25.05 */
+#ifdef NODE_STATE_EXTERNAL /* by 25.11 */
     if (state & NODE_STATE_EXTERNAL)
         return "external, without slurmd";
 #endif
