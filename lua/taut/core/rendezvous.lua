@@ -140,6 +140,10 @@ local function no_way(self, t, peers)
       return ("%s and %s are one host; not tested"):format(self.topo.nodes[t.src],
          self.topo.nodes[t.dst])
    end
+   if endpoints.common(peers[t.src].endpoints, peers[t.dst].endpoints, t.rail or 1) then
+      return ("%s or %s shares its host with a node that tests at the time; not tested"):format(
+         self.topo.nodes[t.src], self.topo.nodes[t.dst])
+   end
    return ("rail %d: %s and %s have no transport in common; not tested"):format(t.rail or 1,
       self.topo.nodes[t.src], self.topo.nodes[t.dst])
 end

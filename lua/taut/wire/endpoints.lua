@@ -103,15 +103,58 @@ function endpoints.are_one_host(a, b)
    return false
 end
 
+-- Of nodes that are on one host with others: node → the address that they share.  Mostly nobody is.
+local function shared_hosts(peers)
+   local at, host = {}, {}
+   for n, peer in pairs(peers) do
+      for _, e in ipairs(peer.endpoints) do
+         local address = host_of(e.tcp)
+         local other = address and at[address]
+         if other and other ~= n then
+            host[n], host[other] = address, address
+         elseif address then
+            at[address] = n
+         end
+      end
+   end
+   return next(host) and host
+end
+
+-- Tests of two nodes of one host at the same time, which meet on its one cable: of each phase one
+-- node a host takes part.  Senders that share a link on purpose go together.
+local function crowded(tests, peers)
+   local host, out, groups, busy = shared_hosts(peers), {}, {}, {}
+   for _, t in ipairs(host and tests or {}) do
+      local start = t.start_ms or 0
+      busy[start] = busy[start] or {}
+      out[t] = host[t.src] ~= nil and host[t.src] == host[t.dst] -- and takes nobody's place
+      for _, n in ipairs { t.src, t.dst } do
+         local h = host[n]
+         out[t] = out[t] or h and (busy[start][h] or n) ~= n
+      end
+      for _, n in ipairs(not out[t] and { t.src, t.dst } or {}) do
+         busy[start][host[n] or 0] = n
+      end
+      if out[t] and (t.senders or 1) > 1 then
+         groups[start .. "/" .. (t.group or 0)] = true
+      end
+   end
+   for _, t in ipairs(next(groups) and tests or {}) do
+      out[t] = out[t] or (t.senders or 1) > 1 and groups[(t.start_ms or 0) .. "/" .. (t.group or 0)]
+   end
+   return out
+end
+
 --- The tests of a plan that its nodes can carry out, and the others.
 -- @return array of tests, array of tests
 function endpoints.split(tests, peers)
-   local can, cannot = {}, {}
+   local can, cannot, out = {}, {}, crowded(tests, peers)
    for _, t in ipairs(tests) do
       local src, dst = peers[t.src], peers[t.dst]
       local is_awaited = src.answers and not dst.answers -- by a newer probe, of an older one
       local list = not is_awaited and endpoints.common(src.endpoints, dst.endpoints, t.rail or 1)
-         and not endpoints.are_one_host(src.endpoints, dst.endpoints) and can or cannot
+         and not endpoints.are_one_host(src.endpoints, dst.endpoints) and not out[t] and can
+         or cannot
       list[#list + 1] = t
    end
    return can, cannot

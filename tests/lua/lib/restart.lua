@@ -167,8 +167,8 @@ end
 ---------------------------------------------------------------- what is said
 
 -- These count from the start of a tautd on, or are about the process.
-local OF_A_PROCESS = { "since", "munge_error", "tests", "skipped", "hellos", "jobs_started", "jobs_heard",
-   "nothing_due", "events", "refused", "refused_streams", "store", "now" }
+local OF_A_PROCESS = { "since", "munge_error", "tests", "skipped", "hellos", "jobs_started",
+   "jobs_heard", "nothing_due", "events", "refused", "refused_streams", "store", "now" }
 
 --- Ask as the `taut` command does.
 -- @return what a command answers
