@@ -44,12 +44,12 @@ end
 local PORTS = { { ["if"] = "ib0", source = "netdev" },
    { ["if"] = "mlx5_0:1", source = "ib" }, { ["if"] = "mlx5_0", source = "pcie" } }
 
+local OTHER_DRIVERS = { ib_mlx4 = true, ib_hfi1 = true, ib_others = true }
 local names_of = {}
 for _, p in ipairs(PORTS) do
    local list = {}
    for _, source in ipairs(counters.node[p.source]) do
-      for name, entry in pairs(source ~= "ib_mlx4" and source ~= "ib_hfi1"
-         and counters.sources[source].list or {}) do
+      for name, entry in pairs(OTHER_DRIVERS[source] and {} or counters.sources[source].list) do
          list[#list + 1] = not entry.state and { name, entry.class } or nil
       end
    end
