@@ -352,6 +352,50 @@ function tests.test_a_restart_forgets_nothing()
    lu.assertEquals(#w.said, 2) -- not said again
 end
 
+-- A healthy tree without addresses was said to be "never tested" after each start of tautd.
+function tests.test_a_restart_knows_which_sets_were_tested()
+   local w = world(11)
+   w:play(2, anybody)
+   local function states(d)
+      return tables.map(d.sets:in_place_of_links(), function(r)
+         return { r.name, r.state, r.last }
+      end)
+   end
+   local then_ = states(w.diagnosis)
+   lu.assertEquals(#then_, 2 * LEAVES)
+   for _, r in ipairs(then_) do
+      lu.assertEquals(r[2], "ok")
+      lu.assertEquals(r[3], w.now)
+   end
+   local text = json.encode(w.diagnosis.sets:pack())
+   local again = diagnose.new(w.topo, S)
+   lu.assertTrue(again.sets:restore(json.decode(text)))
+   lu.assertEquals(states(again), then_)
+   lu.assertEquals(json.encode(again.sets:pack()), text)
+   -- of a machine whose links have other numbers now
+   local n = #w.topo.components
+   local moved = tables.map(json.decode(text), function(row)
+      row.members = tables.map(row.members, function(c) return n + c end)
+      return row
+   end)
+   local map, nodes = {}, {}
+   for c = 1, n do
+      map[n + c] = c
+   end
+   for i = 1, #w.topo.nodes do
+      nodes[i] = i
+   end
+   again = diagnose.new(w.topo, S)
+   lu.assertTrue(again.sets:restore(moved, { map = map, nodes = nodes, nodes_then = nodes }))
+   lu.assertEquals(states(again), then_)
+   -- what an older tautd wrote has none of it, and links with addresses are tested by themselves
+   lu.assertTrue(diagnose.new(w.topo, S).sets:restore {})
+   w.diagnosis:reload(tree(nil, { spine0 = "10.0.0.1" }), S)
+   for _, row in ipairs(w.diagnosis.sets:pack()) do
+      lu.assertTrue(#row.runs + #row.named > 0)
+   end
+end
+
 -- What the database holds may be damaged: nothing of it is taken, and why is said.
 function tests.test_damage_is_refused()
    local w = world(11)
@@ -362,6 +406,8 @@ function tests.test_damage_is_refused()
       { "x", "is no list" }, { { 1 }, "a set is no table" }, { { {} }, "part is no number" },
       { { { part = 1, members = { 1 }, runs = {}, named = {} } }, "members are no links" },
       { { { part = 1, members = {}, runs = {}, named = {} } }, "members are none" },
+      { { { part = 1, members = { w:link(1, 1, true) }, runs = {}, named = {}, last = "x" } },
+         "last is no number" },
       { { { part = 1, members = { w:link(1, 1, true) }, runs = 4, named = {} } },
          "runs is no list" },
    }

@@ -2,7 +2,8 @@
 --- What is known of sets of links, as a table for the store and back.
 --
 -- Sets are told by the numbers of their members; those of another machine are told anew (pack.now).
--- Kept are verdicts, and of each set that looks slow its strongest runs.
+-- Kept are verdicts, of each set that looks slow its strongest runs, and when a flow crossed one
+-- whose links no test tells apart: or it would be "never tested" after each start.
 local share = require "taut.diagnose.share"
 local tables = require "taut.base.tables"
 local text = require "taut.diagnose.sets.text"
@@ -24,6 +25,7 @@ function pack.id(members)
 end
 
 local RUNS = 4 -- kept of a set
+local CROSSED = 8192 -- sets that are kept for no more than when they were crossed
 local NUMBERS = { "score", "all", "hits", "flows", "spells", "sum", "first", "last" }
 local VERDICT = { "window", "left", "since", "first", "last", "hits", "flows", "spells", "pairs",
    "score", "doubt" }
@@ -71,16 +73,21 @@ local function pack_named(set, topo)
    return list
 end
 
---- @return array of { members, part, runs, named }; without the empty ones
+--- @return array of { members, part, runs, named, last = when a flow crossed it, or nil }; without
+--   the empty ones; those with runs or verdicts come first
 function pack.make(self)
-   local list = {}
+   local list, crossed = {}, {}
    for _, set in ipairs(self.list) do
       local runs, named = pack_runs(self, set, self.s.suspect_score / 2), pack_named(set, self.topo)
+      local row = { members = set.members, part = set.part, runs = runs, named = named,
+         last = set.last }
       if #runs + #named > 0 then
-         list[#list + 1] = { members = set.members, part = set.part, runs = runs, named = named }
+         list[#list + 1] = row
+      elseif set.last and not set.is_testable and not self.topo.asked_at then
+         crossed[#crossed + 1] = row
       end
    end
-   return list
+   return table.move(crossed, 1, math.min(#crossed, CROSSED), #list + 1, list)
 end
 
 ---------------------------------------------------------------- and back
@@ -155,6 +162,7 @@ local function unpack_set(self, row, set_of)
       error("a set is no table", 0)
    end
    local part = check_number(row.part, "part")
+   local last = row.last ~= nil and check_number(row.last, "last") or nil
    local set = { members = check_members(self.topo, row.members), runs = {}, named = {} }
    for _, r in ipairs(check_list(row.runs, "runs")) do
       local window, run = unpack_run(check_list(r, "run"))
@@ -166,7 +174,7 @@ local function unpack_set(self, row, set_of)
    end
    return function()
       local own = set_of(self, set.members, math.min(1, math.max(1e-6, part)))
-      own.runs, own.named = set.runs, set.named
+      own.runs, own.named, own.last = set.runs, set.named, last
       for _, v in pairs(own.named) do
          v.set, v.members, v.is_fair = own, own.members, share.is_fair(v.window, self.s)
          self.standing[v] = true
@@ -196,10 +204,11 @@ local function pairs_now(list, topo, old)
    end)
 end
 
--- One row; nil where no pair of nodes meets the set any more.
+-- One row; nil where no pair of nodes meets the set any more.  Of one that was crossed only, nobody
+-- knows a pair: it stands where all of its links do, in their order.
 local function row_now(topo, row, old)
    local members = tables.map(row.members, function(c) return old.map[c] end)
-   local set
+   local set = #members == #row.members and #row.runs + #row.named == 0 and members
    for _, run in ipairs(#members == #row.members and row.runs or {}) do
       for _, p in ipairs(run.pairs) do
          set = set or met(topo, members, p[1], old)
