@@ -19,6 +19,7 @@ local audit = require "taut.survey.audit"
 local endpoints = require "taut.wire.endpoints"
 local loop = require "taut.loop"
 local matrix = require "taut.survey.matrix"
+local rights = require "taut.base.rights"
 local seal = require "taut.seal"
 local session = require "taut.survey.session"
 local wire = require "taut.wire"
@@ -224,7 +225,7 @@ function Surveys:stop(which, uid)
    local n, admin = 0, self.cluster:is_admin(uid)
    for _, s in pairs(self.open) do
       local tag = s.owner and s.owner.options.tag
-      local may = admin or s.uid == uid and type(which.tag) == "string"
+      local may = admin or s.uid == rights.user(uid) and type(which.tag) == "string"
       if may and (not which.job or s.job == which.job) and (not which.tag or tag == which.tag) then
          s:stop(which.why or "stopped by its owner")
          n = n + 1

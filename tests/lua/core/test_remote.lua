@@ -8,6 +8,7 @@ local loop = require "taut.loop"
 local lu = require "luaunit"
 local munge = require "taut.munge"
 local remote = require "taut.core.remote"
+local rights = require "taut.base.rights"
 local wire = require "taut.wire"
 
 local tests = {}
@@ -34,7 +35,7 @@ local function daemon(o)
       conf[k] = v
    end
    d.remote = remote.new { site = { conf = { remote = conf } },
-      cluster = { is_admin = function(_, uid) return uid == 0 end },
+      cluster = { is_admin = function(_, uid) return uid == 0 or uid == 500 end },
       addresses = addresses.new { setting = "slurm" },
       refusals = { note = function(_, _, why) table.insert(d.refused, why) end },
       query = { request = function(_, client, request, caller)
@@ -112,6 +113,11 @@ function tests.test_an_administrator_is_one_from_the_hosts_of_the_site_only()
    d.ask(0, "10.0.0.2:1024")
    lu.assertEquals({ d.asked[4].as, d.asked[4].name }, { -1, "root@10.0.0.2" })
    lu.assertStrContains(d.asked[4].why_not, "root@10.0.0.2, from port 1024, which any user")
+   -- a member of admin_group has the rights of a user there, who he is
+   d.ask(500, "10.0.0.2:1024")
+   lu.assertEquals(rights.user(d.asked[5].as), 500)
+   lu.assertTrue(rights.are_of_user(d.asked[5].as))
+   lu.assertStrContains(d.asked[5].why_not, "only root may do this")
    local none = daemon()
    none.ask(0, "10.0.0.2:999")
    lu.assertEquals(none.asked[1].as, -1)

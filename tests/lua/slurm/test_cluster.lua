@@ -3,6 +3,8 @@
 local cluster = require "taut.slurm.cluster"
 local looptest = require "lib.looptest"
 local lu = require "luaunit"
+local privacy = require "taut.slurm.privacy"
+local rights = require "taut.base.rights"
 local sys = require "taut.sys"
 local tables = require "taut.base.tables"
 
@@ -47,6 +49,23 @@ function tests.test_users_cannot_make_slurm_answer_again_and_again()
    lu.assertEquals(told, 5)
 end
 
+-- A member of the group who asks from another host was told nothing of his own jobs.
+function tests.test_who_administers_on_another_host_only_sees_his_own_jobs()
+   local c = with {}
+   local nobody, daemon = sys.user_id "nobody", sys.user_id "daemon"
+   c.config = { private = { jobs = true }, flags = {} }
+   c:administrators "nogroup"
+   local rows = { { user = "nobody" }, { user = "daemon" } }
+   local from_elsewhere = rights.of_user(nobody)
+   lu.assertEquals(rights.user(from_elsewhere), nobody)
+   lu.assertEquals(#privacy.visible(c, nobody, rows), 2)
+   lu.assertEquals(privacy.visible(c, from_elsewhere, rows), { rows[1] })
+   lu.assertFalse(privacy.is_hidden(c, from_elsewhere, nobody))
+   lu.assertTrue(privacy.is_hidden(c, from_elsewhere, daemon))
+   lu.assertTrue(privacy.is_hidden(c, from_elsewhere, nil))
+   lu.assertTrue(privacy.is_hidden(c, rights.of_user(0), nobody))
+end
+
 -- Root and SlurmUser, and whoever is in the site's group of administrators.
 function tests.test_who_administers()
    local c = with {}
@@ -59,6 +78,8 @@ function tests.test_who_administers()
    lu.assertFalse(c:is_admin(daemon))
    lu.assertFalse(c:is_admin(4000000000))
    lu.assertEquals(c:who_administers(), "root, SlurmUser and members of nogroup")
+   lu.assertFalse(c:is_admin(rights.of_user(nobody)))
+   lu.assertFalse(c:is_admin(rights.of_user(0)))
    c:administrators "no such group"
    lu.assertFalse(c:is_admin(nobody))
    c:administrators(nil)

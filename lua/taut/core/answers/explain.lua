@@ -2,6 +2,7 @@
 --- `taut explain`: which tests stand behind a verdict, and what a job's check saw.
 local json = require "taut.json"
 local loop = require "taut.loop"
+local rights = require "taut.base.rights"
 local summary = require "taut.events.summary"
 
 local explain = {}
@@ -126,7 +127,7 @@ local function may_see(self, rows, job, uid)
    end
    local seen = self.cluster.seen_running[job]
    local owner = rows[1] and rows[1].uid or seen and seen.user_id
-   return owner == uid
+   return owner == rights.user(uid)
 end
 
 local function job(self, id, uid, reply)

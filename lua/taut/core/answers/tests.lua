@@ -5,6 +5,7 @@ local tables = require "taut.base.tables"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local loop = require "taut.loop"
+local rights = require "taut.base.rights"
 local sys = require "taut.sys"
 local task = require "taut.base.task"
 
@@ -65,7 +66,7 @@ local function may_have_all(self, uid)
    if who == "everybody" or self.cluster:is_admin(uid) then
       return true
    end
-   return type(who) == "table" and tables.has(who, sys.user_name(uid))
+   return type(who) == "table" and tables.has(who, sys.user_name(rights.user(uid)))
 end
 
 local MINUTES = 10   -- that a survey has besides what it measures

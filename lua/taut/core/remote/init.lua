@@ -13,6 +13,7 @@ local envelope = require "taut.base.envelope"
 local json = require "taut.json"
 local munge = require "taut.munge"
 local rate = require "taut.core.remote.rate"
+local rights = require "taut.base.rights"
 local sys = require "taut.sys"
 local wire = require "taut.wire"
 
@@ -29,7 +30,6 @@ local HOST_PER_MINUTE, HOST_BURST = 600, 40 -- of one address
 local ALL_PER_MINUTE, ALL_BURST = 1200, 60  -- of all users together
 local ANSWER_MS = 45000      -- until the answer is taken
 local ADMIN_MS = 300000      -- … by an administrator: sweeps of a fabric last
-local NOBODY = -1            -- an administrator from elsewhere sees what nobody in particular sees
 
 local function host_of(peer)
    return peer:match "^%[?(.-)%]?:%d+$" or peer
@@ -130,7 +130,7 @@ local function caller(self, uid, peer)
    if is_listed and is_roots then
       return { uid = uid, as = uid, name = name, host = host, is_admin = true }
    end
-   return { uid = uid, as = NOBODY, name = name, host = host,
+   return { uid = uid, as = rights.of_user(uid), name = name, host = host,
       why_not = ("only root may do this, from hosts in remote.admins of taut.lua(5); you are " ..
          "%s%s"):format(name, is_listed and ", " .. why or "") }
 end

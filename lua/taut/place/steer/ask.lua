@@ -2,6 +2,7 @@
 --- Answers to `taut steer`; others' jobs are hidden where slurm.conf's PrivateData says so.
 local json = require "taut.json"
 local privacy = require "taut.slurm.privacy"
+local rights = require "taut.base.rights"
 local effect = require "taut.place.steer.effect"
 local sys = require "taut.sys"
 
@@ -10,7 +11,7 @@ local ask = {}
 local function switch(self, args, uid, reply)
    if not self.cluster:is_admin(uid) then
       return reply(nil, ("only %s may do this, you are %s"):format(
-         self.cluster:who_administers(), sys.user_name(uid)))
+         self.cluster:who_administers(), sys.user_name(rights.user(uid))))
    end
    self.switches:set_steering(args.set)
    sys.log("notice", ("steering is %s (%s)"):format(args.set, sys.user_name(uid)))

@@ -2,6 +2,7 @@
 --- Who may change things: root, SlurmUser, tautd's own user, and a group.  Methods of
 -- cluster/init.lua.
 local loop = require "taut.loop"
+local rights = require "taut.base.rights"
 local sys = require "taut.sys"
 
 local administrators = {}
@@ -35,7 +36,11 @@ local function is_member(self, uid)
 end
 
 --- May this user change things?
+-- @param uid whose rights count (base/rights.lua)
 function administrators:is_admin(uid)
+   if rights.are_of_user(uid) then
+      return false
+   end
    return uid == 0 or uid == sys.uid() or uid == (self.config and self.config.slurm_uid)
       or self.admin_group ~= nil and is_member(self, uid)
 end
