@@ -91,6 +91,23 @@ as_alice() { lab exec --user alice --node n1 "$@"; }
     [[ $status -eq 1 && $output == *"is not yours"* ]]
 }
 
+@test "remote: a member of admin_group sees own jobs from elsewhere, others' on tautd's host" {
+    local own others
+    own=$(lab exec --user alice srun -Q --exclusive -N 2 bash -c 'echo $SLURM_JOB_ID' | head -n 1)
+    others=$(lab exec --user bob srun -Q --exclusive -N 2 bash -c 'echo $SLURM_JOB_ID' | head -n 1)
+    lab exec bash -c 'cp /etc/taut/taut.lua /var/spool/before.lua
+        echo "admin_group = \"alice\"" >>/etc/taut/taut.lua; taut config reload'
+    wait_until 20 eval 'lab exec --user alice taut explain --job "'"$others"'" >/dev/null'
+    as_alice taut explain --job "$own"
+    run as_alice taut explain --job "$others"
+    [[ $status -eq 1 && $output == *"is not yours, and PrivateData=jobs is set"* ]]
+    run as_alice taut off
+    [[ $status -eq 1 && $output == *"only root may do this, from hosts in remote.admins"* ]]
+    lab exec bash -c 'cp /var/spool/before.lua /etc/taut/taut.lua; taut config reload'
+    run lab exec --user alice taut explain --job "$others"
+    [[ $status -eq 1 && $output == *"is not yours"* ]]
+}
+
 @test "remote: who may have all idle nodes for a survey" {
     run as_alice taut audit --all
     [[ $status -eq 1 && $output == *"survey.all"* ]]
