@@ -352,6 +352,24 @@ function tests.test_a_restart_forgets_nothing()
    lu.assertEquals(#w.said, 2) -- not said again
 end
 
+function tests.test_a_restart_still_suspects_a_set()
+   local w = world(11)
+   local function suspects(d)
+      return tables.map(d.sets:in_place_of_links(), function(r)
+         return r.state == "suspect" and r.name or nil
+      end)
+   end
+   w.left[w:link(3, 2, true)] = 0.42
+   repeat
+      w:play(1, anybody)
+   until #suspects(w.diagnosis) > 0
+   lu.assertEquals(w.said, {})
+   local again = diagnose.new(w.topo, S)
+   lu.assertTrue(again.sets:restore(json.decode(json.encode(w.diagnosis.sets:pack()))))
+   lu.assertEquals(suspects(again), suspects(w.diagnosis))
+   lu.assertEquals(#again.sets:wanted(), #w.diagnosis.sets:wanted())
+end
+
 -- A healthy tree without addresses was said to be "never tested" after each start of tautd.
 function tests.test_a_restart_knows_which_sets_were_tested()
    local w = world(11)

@@ -4,6 +4,7 @@
 -- Sets are told by the numbers of their members; those of another machine are told anew (pack.now).
 -- Kept are verdicts, of each set that looks slow its strongest runs, and when a flow crossed one
 -- whose links no test tells apart: or it would be "never tested" after each start.
+local decide = require "taut.diagnose.sets.decide"
 local share = require "taut.diagnose.share"
 local tables = require "taut.base.tables"
 local text = require "taut.diagnose.sets.text"
@@ -179,6 +180,7 @@ local function unpack_set(self, row, set_of)
          v.set, v.members, v.is_fair = own, own.members, share.is_fair(v.window, self.s)
          self.standing[v] = true
       end
+      decide.watch(self, own) -- a suspect is one still
    end
 end
 
