@@ -5,6 +5,8 @@ top=$(cd "${TAUT_SRCDIR:-.}" && pwd)
 cd "$build" || exit 1
 [ "$(id -u)" -eq 0 ] || { echo "1..0 # skip not root"; exit 0; }
 command -v mmdebstrap >/dev/null || { echo "1..0 # skip no mmdebstrap"; exit 0; }
+mmdebstrap --simulate --variant=minbase bookworm /dev/null >/dev/null 2>&1 ||
+    { echo "1..0 # skip no mirror of Debian answers"; exit 0; }
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf --one-file-system "$tmp"' EXIT
 n=0
