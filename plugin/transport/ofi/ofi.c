@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "plugin/transport/memlock.h"
+#include "plugin/transport/ofi/msg.h"
 #include "plugin/transport/ofi/ofi.h"
 
 #define API FI_VERSION(1, 11)
@@ -17,6 +18,26 @@
 static bool is_verbs(const char *provider)
 {
     return strstr(provider, "verbs") != NULL;
+}
+
+#define BY_MESSAGES ";msg" /* after a provider's name: connections are wanted */
+
+/* verbs has nothing else. */
+static bool is_by_messages(const char *provider)
+{
+    size_t n = strlen(provider), m = strlen(BY_MESSAGES);
+
+    return strcmp(provider, "verbs") == 0 ||
+           (n > m && strcmp(provider + n - m, BY_MESSAGES) == 0);
+}
+
+/* As libfabric calls it. */
+static char *name_of(const char *provider)
+{
+    const char *end = strstr(provider, BY_MESSAGES);
+
+    return end == NULL ? strdup(provider)
+                       : strndup(provider, (size_t)(end - provider));
 }
 
 static int failed(struct taut_error *err, const char *what, long rc)
@@ -44,15 +65,20 @@ static struct fi_info *make_hints(const char *provider, const char *domain)
         return NULL;
     h->caps = FI_MSG;
     h->mode = FI_CONTEXT | FI_CONTEXT2;
-    h->ep_attr->type = FI_EP_RDM;
+    h->ep_attr->type = is_by_messages(provider) ? FI_EP_MSG : FI_EP_RDM;
     h->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_ALLOCATED | FI_MR_PROV_KEY |
                               FI_MR_VIRT_ADDR | FI_MR_ENDPOINT;
     h->domain_attr->threading = FI_THREAD_DOMAIN;
     h->domain_attr->resource_mgmt = FI_RM_ENABLED;
     h->tx_attr->msg_order = FI_ORDER_SAS;
     h->rx_attr->msg_order = FI_ORDER_SAS;
+    if (is_by_messages(provider)) {
+        /* a queue pair for each peer: no longer than we have buffers */
+        h->tx_attr->size = 2 * TAUT_OFI_BUFFERS;
+        h->rx_attr->size = TAUT_OFI_BUFFERS;
+    }
     if (*provider)
-        h->fabric_attr->prov_name = strdup(provider);
+        h->fabric_attr->prov_name = name_of(provider);
     if (*domain)
         h->domain_attr->name = strdup(domain);
     return h;
@@ -190,11 +216,13 @@ static int open_objects(struct taut_ofi *o, struct taut_error *err)
     rc = fi_domain(o->fabric, o->info, &o->domain, NULL);
     if (rc)
         return failed(err, "fi_domain", rc);
+    if (open_queue(o, err) < 0)
+        return -1;
+    if (o->info->ep_attr->type == FI_EP_MSG)
+        return taut_msg_open(o, err);
     rc = fi_av_open(o->domain, &av, &o->av, NULL);
     if (rc)
         return failed(err, "fi_av_open", rc);
-    if (open_queue(o, err) < 0)
-        return -1;
     rc = fi_endpoint(o->domain, o->info, &o->ep, NULL);
     if (rc)
         return failed(err, "fi_endpoint", rc);
@@ -203,6 +231,7 @@ static int open_objects(struct taut_ofi *o, struct taut_error *err)
         rc = fi_ep_bind(o->ep, &o->cq->fid, FI_TRANSMIT | FI_RECV);
     if (rc == 0)
         rc = fi_enable(o->ep);
+    o->rx = o->ep;
     return rc ? failed(err, "fi_enable", rc) : 0;
 }
 
@@ -210,6 +239,8 @@ static int get_name(struct taut_ofi *o, struct taut_error *err)
 {
     int rc;
 
+    if (o->msg != NULL)
+        return 0;
     o->name_length = sizeof(o->name);
     rc = fi_getname(&o->ep->fid, o->name, &o->name_length);
     if (rc)
@@ -222,7 +253,7 @@ static int post(struct taut_ofi *o, struct taut_ofi_buffer *b)
     void *desc = o->mr != NULL ? fi_mr_desc(o->mr) : NULL;
 
     b->begin = 0;
-    return (int)fi_recv(o->ep, b->bytes, o->message, desc, FI_ADDR_UNSPEC,
+    return (int)fi_recv(o->rx, b->bytes, o->message, desc, FI_ADDR_UNSPEC,
                         &b->context);
 }
 
@@ -295,7 +326,7 @@ int taut_ofi_open(struct taut_ofi *o, const char *node, const char *provider,
                   const char *domain, struct taut_error *err)
 {
     memset(o, 0, sizeof(*o));
-    o->wait_fd = -1;
+    o->wait_fd = o->eq_fd = -1;
     if (get_info(o, node, provider, domain, err) < 0 ||
         open_objects(o, err) < 0 || get_name(o, err) < 0)
         return -1;
@@ -310,6 +341,7 @@ static void close_fid(struct fid *fid)
 
 void taut_ofi_close(struct taut_ofi *o)
 {
+    taut_msg_close(o);
     close_fid(o->ep != NULL ? &o->ep->fid : NULL);
     close_fid(o->mr != NULL ? &o->mr->fid : NULL);
     close_fid(o->cq != NULL ? &o->cq->fid : NULL);
@@ -320,14 +352,20 @@ void taut_ofi_close(struct taut_ofi *o)
     free(o->area);
     free(o->peers);
     memset(o, 0, sizeof(*o));
-    o->wait_fd = -1;
+    o->wait_fd = o->eq_fd = -1;
 }
 
 int taut_ofi_peer(struct taut_ofi *o, const unsigned char *name, size_t n,
-                  fi_addr_t *address)
+                  bool is_answer, fi_addr_t *address)
 {
     unsigned char whole[TAUT_ENDPOINT_BYTES] = {0};
 
+    if (o->msg != NULL) {
+        if (taut_msg_peer(o, name, n, is_answer, address) < 0)
+            return -1;
+        o->peer_count = 1; /* it had connections */
+        return 0;
+    }
     if (n != o->name_length) {
         errno = EINVAL;
         return -1;
@@ -368,8 +406,10 @@ int taut_ofi_send(struct taut_ofi *o, struct taut_ofi_buffer *buffer,
                   fi_addr_t to)
 {
     void *desc = o->mr != NULL ? fi_mr_desc(o->mr) : NULL;
-    long rc = fi_send(o->ep, buffer->bytes, buffer->length, desc, to,
-                      &buffer->context);
+    struct fid_ep *ep = o->msg != NULL ? taut_msg_way(o, to) : o->ep;
+    long rc = ep == NULL ? -errno
+                         : fi_send(ep, buffer->bytes, buffer->length, desc, to,
+                                   &buffer->context);
 
     if (rc == 0)
         return 0;
@@ -386,6 +426,8 @@ bool taut_ofi_next(struct taut_ofi *o, struct taut_ofi_event *event)
 
     repost(o);
     rc = fi_cq_read(o->cq, &entry, 1);
+    if (o->msg != NULL)
+        taut_msg_progress(o);
     if (rc == 1) {
         event->buffer = entry.op_context;
         event->error = 0;
@@ -416,8 +458,12 @@ void taut_ofi_give(struct taut_ofi *o, struct taut_ofi_buffer *buffer)
 
 bool taut_ofi_may_sleep(struct taut_ofi *o)
 {
-    struct fid *fids[1] = {&o->cq->fid};
+    struct fid *fids[2] = {&o->cq->fid, NULL};
+    int n = 1;
 
-    return o->wait_fd >= 0 && o->unposted == NULL &&
-           fi_trywait(o->fabric, fids, 1) == FI_SUCCESS;
+    if (o->msg != NULL)
+        fids[n++] = taut_msg_events(o);
+    return o->wait_fd >= 0 && (o->msg == NULL || o->eq_fd >= 0) &&
+           o->unposted == NULL &&
+           fi_trywait(o->fabric, fids, n) == FI_SUCCESS;
 }

@@ -37,15 +37,20 @@ struct taut_ofi_buffer {
     struct taut_ofi_buffer *next;
 };
 
+struct taut_msg;
+
 struct taut_ofi {
     struct fi_info *info;
     struct fid_fabric *fabric;
     struct fid_domain *domain;
     struct fid_av *av;
     struct fid_cq *cq;
-    struct fid_ep *ep;
+    struct fid_ep *ep;  /* of reliable datagrams; NULL where 'msg' is used */
+    struct fid_ep *rx;  /* takes receives: 'ep', or what connections share */
+    struct taut_msg *msg; /* connections of message endpoints, or NULL */
     struct fid_mr *mr;
     size_t message; /* bytes of a buffer */
+    int eq_fd;   /* of 'msg', or -1 */
     int wait_fd; /* -1: the provider has none, look without sleeping */
     unsigned char name[TAUT_ENDPOINT_BYTES];
     size_t name_length;
@@ -78,10 +83,12 @@ int taut_ofi_open(struct taut_ofi *o, const char *node, const char *provider,
 
 void taut_ofi_close(struct taut_ofi *o);
 
-/* Number of a peer in the address vector.  Returns 0, or -1 with errno
- * EINVAL, ENOBUFS (too many peers). */
+/* Number of a peer in the address vector, or among the connections.
+ *   is_answer  the peer has called
+ * Returns 0, or -1 with errno EINVAL, ENOBUFS (too many peers) or why there is no
+ * connection. */
 int taut_ofi_peer(struct taut_ofi *o, const unsigned char *name, size_t n,
-                  fi_addr_t *address);
+                  bool is_answer, fi_addr_t *address);
 
 /* A free buffer to fill and send, or NULL.  'reserve' are left for others. */
 struct taut_ofi_buffer *taut_ofi_take(struct taut_ofi *o, int reserve);

@@ -147,7 +147,7 @@ static void take_open(struct taut_ofi_streams *o,
     fi_addr_t address;
     int i;
 
-    if (taut_ofi_peer(&o->net, name, head->length, &address) < 0)
+    if (taut_ofi_peer(&o->net, name, head->length, true, &address) < 0)
         return;
     i = taut_ofi_stream_new(o, TAUT_OFI_STATE_WAITING);
     if (i < 0)

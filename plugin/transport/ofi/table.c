@@ -100,6 +100,13 @@ static void sleep_on(struct taut_pollset *set, int fd)
     taut_pollset_add(set, fd, POLLIN);
 }
 
+static void sleep_on_both(struct taut_pollset *set, const struct taut_ofi *net)
+{
+    sleep_on(set, net->wait_fd);
+    if (net->eq_fd >= 0)
+        sleep_on(set, net->eq_fd);
+}
+
 static bool is_ready(const struct taut_ofi_streams *o,
                      const struct taut_ofi_stream *s, short events)
 {
@@ -136,7 +143,7 @@ static void ofi_watch(struct taut_endpoint *ep, int stream, short events,
         (s == NULL && has_waiting(o)) || !taut_ofi_may_sleep(&o->net))
         taut_pollset_wake(set, taut_now_ns());
     else
-        sleep_on(set, o->net.wait_fd);
+        sleep_on_both(set, &o->net);
 }
 
 static int ofi_accept(struct taut_endpoint *ep)
@@ -162,7 +169,7 @@ static int ofi_connect(struct taut_endpoint *ep, const char *peer, int port)
     fi_addr_t address;
 
     (void)port;
-    if (n < 0 || taut_ofi_peer(&o->net, name, (size_t)n, &address) < 0)
+    if (n < 0 || taut_ofi_peer(&o->net, name, (size_t)n, false, &address) < 0)
         return -1;
     i = taut_ofi_stream_new(o, TAUT_OFI_STATE_OPENING);
     if (i < 0)

@@ -55,12 +55,27 @@ static int wait_open(struct node *n, struct taut_error *why)
                                    why);
 }
 
-static void setup(void)
+static const char *tested; /* provider */
+
+static void open_both(void)
 {
-    load_node(&a, "tcp", modules);
-    load_node(&b, "tcp", modules);
+    load_node(&a, tested, modules);
+    load_node(&b, tested, modules);
     ck_assert_int_eq(wait_open(&a, NULL), 0);
     ck_assert_int_eq(wait_open(&b, NULL), 0);
+}
+
+static void setup_datagrams(void)
+{
+    tested = "tcp";
+    open_both();
+}
+
+/* As over verbs: connections of message endpoints, receives shared by all. */
+static void setup_connections(void)
+{
+    tested = "tcp;msg";
+    open_both();
 }
 
 static void teardown(void)
@@ -256,7 +271,7 @@ START_TEST(an_address_is_waited_for_while_libfabric_opens)
     int64_t until_ns = taut_now_ns() + TAUT_S_NS;
     int stream;
 
-    open_node(&slow, "tcp", modules);
+    open_node(&slow, tested, modules);
     stream = taut_transport_ofi.connect(&a.endpoint, slow.endpoint.name, 0);
     ck_assert_int_ge(stream, 0);
     while (taut_now_ns() < until_ns) {
@@ -282,7 +297,7 @@ START_TEST(who_has_not_opened_libfabric_measures_nothing)
 {
     struct node slow;
 
-    open_node(&slow, "tcp", modules);
+    open_node(&slow, tested, modules);
     add(&slow, TAUT_ROLE_SEND, &b, 1);
     add(&slow, TAUT_ROLE_RECV, &b, 2);
     run(&slow);
@@ -325,19 +340,11 @@ START_TEST(a_module_that_is_not_there_is_named)
 }
 END_TEST
 
-int main(void)
+static TCase *streams(const char *name, SFun setup)
 {
-    TCase *tc = tcase_create("ofi"), *broken = tcase_create("broken");
-    char folder[4096];
-    Suite *suite = suite_create("ofi");
-    SRunner *runner;
-    int failed;
+    TCase *tc = tcase_create(name);
 
-    snprintf(folder, sizeof(folder), "%s/plugin/.libs",
-             getenv("TAUT_BUILDDIR") != NULL ? getenv("TAUT_BUILDDIR") : ".");
-    modules = folder;
     tcase_set_timeout(tc, 120);
-    tcase_set_timeout(broken, 120);
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, bytes_arrive_and_both_ends_agree);
     tcase_add_test(tc, several_streams_and_both_directions_at_once);
@@ -349,9 +356,25 @@ int main(void)
     tcase_add_test(tc, the_rest_of_an_address_is_waited_for);
     tcase_add_test(tc, an_address_is_waited_for_while_libfabric_opens);
     tcase_add_test(tc, who_has_not_opened_libfabric_measures_nothing);
+    return tc;
+}
+
+int main(void)
+{
+    TCase *broken = tcase_create("broken");
+    char folder[4096];
+    Suite *suite = suite_create("ofi");
+    SRunner *runner;
+    int failed;
+
+    snprintf(folder, sizeof(folder), "%s/plugin/.libs",
+             getenv("TAUT_BUILDDIR") != NULL ? getenv("TAUT_BUILDDIR") : ".");
+    modules = folder;
+    tcase_set_timeout(broken, 120);
+    suite_add_tcase(suite, streams("datagrams", setup_datagrams));
+    suite_add_tcase(suite, streams("connections", setup_connections));
     tcase_add_test(broken, a_provider_that_is_not_there_is_named);
     tcase_add_test(broken, a_module_that_is_not_there_is_named);
-    suite_add_tcase(suite, tc);
     suite_add_tcase(suite, broken);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
