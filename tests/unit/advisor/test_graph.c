@@ -20,7 +20,7 @@ static const struct {
 } bad_sizes[] = {
     {0, 1, 1, 0, "0 routers, expected 1 to 1048576"},
     {1, 0, 1, 0, "0 nodes"},
-    {1, 1, 17, 0, "17 rails, expected 1 to 16"},
+    {1, 1, 65, 0, "65 rails, expected 1 to 64"},
     {1, 1, 1, UINT32_MAX, "links, expected 0 to"},
 };
 
