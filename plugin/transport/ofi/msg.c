@@ -9,7 +9,8 @@
 #include "plugin/common/clock.h"
 #include "plugin/transport/ofi/msg.h"
 
-#define LINKS_MAX 1024 /* connections, those that peers began among them */
+#define LINKS_MAX 2048 /* connections, … */
+#define CALLS_MAX 1024 /* … of these at most so many that others began */
 #define QUEUE 64       /* of events */
 #define LOOK_NS (TAUT_MS_NS / 2)
 #define LOOK_CONNECTING_NS (TAUT_MS_NS / 20)
@@ -25,8 +26,8 @@ struct link {
     bool is_own; /* begun by us */
     int error; /* an errno, where it is over */
     struct fid_ep *ep;
-    unsigned char name[TAUT_ENDPOINT_BYTES]; /* where the peer listens */
-    size_t name_length;
+    unsigned char name[TAUT_ENDPOINT_BYTES]; /* where the peer listens, as long as
+                                                our own */
 };
 
 struct taut_msg {
@@ -35,6 +36,7 @@ struct taut_msg {
     int64_t look_ns; /* when to look at events again: each look is a call */
     struct link links[LINKS_MAX];
     int count;
+    int calls; /* of these, begun by others */
 };
 
 /* What comes with an event: who calls says where it listens itself. */
@@ -42,13 +44,6 @@ union event {
     struct fi_eq_cm_entry entry;
     char bytes[sizeof(struct fi_eq_cm_entry) + TAUT_ENDPOINT_BYTES];
 };
-
-static int failed(struct taut_error *err, const char *what, long rc)
-{
-    taut_error_set(err, "libfabric: %s: %s", what, fi_strerror((int)-rc));
-    errno = (int)-rc;
-    return -1;
-}
 
 /* ---- opening ---- */
 
@@ -58,7 +53,7 @@ static int open_events(struct taut_ofi *o, struct taut_error *err)
     int rc = fi_eq_open(o->fabric, &attr, &o->msg->eq, NULL);
 
     if (rc)
-        return failed(err, "fi_eq_open", rc);
+        return taut_ofi_failed(err, "fi_eq_open", rc);
     if (fi_control(&o->msg->eq->fid, FI_GETWAIT, &o->eq_fd) != 0)
         o->eq_fd = -1;
     return 0;
@@ -71,7 +66,7 @@ static int open_receives(struct taut_ofi *o, struct taut_error *err)
     attr.size = TAUT_OFI_BUFFERS;
     attr.iov_limit = 1;
     int rc = fi_srx_context(o->domain, &attr, &o->rx, NULL);
-    return rc ? failed(err, "fi_srx_context", rc) : 0;
+    return rc ? taut_ofi_failed(err, "fi_srx_context", rc) : 0;
 }
 
 static int listen_for_peers(struct taut_ofi *o, struct taut_error *err)
@@ -80,22 +75,22 @@ static int listen_for_peers(struct taut_ofi *o, struct taut_error *err)
     int rc = fi_passive_ep(o->fabric, o->info, &m->listener, NULL);
 
     if (rc)
-        return failed(err, "fi_passive_ep", rc);
+        return taut_ofi_failed(err, "fi_passive_ep", rc);
     rc = fi_pep_bind(m->listener, &m->eq->fid, 0);
     if (rc == 0)
         rc = fi_listen(m->listener);
     if (rc)
-        return failed(err, "fi_listen", rc);
+        return taut_ofi_failed(err, "fi_listen", rc);
     o->name_length = sizeof(o->name);
     rc = fi_getname(&m->listener->fid, o->name, &o->name_length);
-    return rc ? failed(err, "fi_getname", rc) : 0;
+    return rc ? taut_ofi_failed(err, "fi_getname", rc) : 0;
 }
 
 int taut_msg_open(struct taut_ofi *o, struct taut_error *err)
 {
     o->msg = calloc(1, sizeof(*o->msg));
     if (o->msg == NULL)
-        return failed(err, "connections", -FI_ENOMEM);
+        return taut_ofi_failed(err, "connections", -FI_ENOMEM);
     if (open_events(o, err) < 0 || open_receives(o, err) < 0)
         return -1;
     return listen_for_peers(o, err);
@@ -159,14 +154,14 @@ static int make_endpoint(struct taut_ofi *o, struct fi_info *info,
 static int begin(struct taut_ofi *o, struct link *l)
 {
     struct fi_info *info = fi_dupinfo(o->info);
-    void *address = malloc(l->name_length);
+    void *address = malloc(o->name_length);
     int rc = -1, saved;
 
     if (info != NULL && address != NULL) {
-        memcpy(address, l->name, l->name_length);
+        memcpy(address, l->name, o->name_length);
         free(info->dest_addr);
         info->dest_addr = address;
-        info->dest_addrlen = l->name_length;
+        info->dest_addrlen = o->name_length;
         address = NULL;
         rc = make_endpoint(o, info, &l->ep);
     } else {
@@ -201,19 +196,19 @@ int taut_msg_peer(struct taut_ofi *o, const unsigned char *name, size_t n,
     }
     for (int i = 0; i < m->count; i++) {
         l = &m->links[i];
-        if ((l->state == STATE_CONNECTING || l->state == STATE_OPEN) &&
-            (is_answer || l->is_own) && l->name_length == n && memcmp(l->name, name, n) == 0) {
+        if (l->state != STATE_OVER && (is_answer || l->is_own) &&
+            memcmp(l->name, name, n) == 0) {
             *number = (fi_addr_t)i;
             return 0;
         }
     }
-    l = new_link(m);
+    /* to connect to whatever a message names may block for seconds */
+    l = is_answer ? NULL : new_link(m);
     if (l == NULL) {
-        errno = ENOBUFS;
+        errno = is_answer ? ENOTCONN : ENOBUFS;
         return -1;
     }
-    *l = (struct link){
-        .state = STATE_CONNECTING, .is_own = true, .name_length = n};
+    *l = (struct link){.state = STATE_CONNECTING, .is_own = true};
     memcpy(l->name, name, n);
     *number = (fi_addr_t)(l - m->links);
     if (begin(o, l) == 0)
@@ -264,15 +259,16 @@ static void accept_caller(struct taut_ofi *o, const struct fi_eq_cm_entry *e,
     struct taut_msg *m = o->msg;
     struct link *l = NULL;
 
-    if (name_length >= o->name_length && is_his_own(e->info->dest_addr, e->data))
+    if (m->calls < CALLS_MAX && name_length >= o->name_length &&
+        is_his_own(e->info->dest_addr, e->data))
         l = new_link(m);
     if (l == NULL) {
         fi_reject(m->listener, e->info->handle, NULL, 0);
         fi_freeinfo(e->info);
         return;
     }
-    *l = (struct link){.state = STATE_CONNECTING,
-                       .name_length = o->name_length};
+    m->calls++;
+    *l = (struct link){.state = STATE_CONNECTING};
     memcpy(l->name, e->data, o->name_length);
     if (make_endpoint(o, e->info, &l->ep) < 0) {
         end(l, errno);

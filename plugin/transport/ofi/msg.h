@@ -17,9 +17,10 @@ int taut_msg_open(struct taut_ofi *o, struct taut_error *err);
 void taut_msg_close(struct taut_ofi *o);
 
 /* The connection to a peer of that name, which is begun where there is none.
- *   is_answer  one that the peer began will do: nobody but who is asked for gets
- *              what is not an answer to himself
- * Returns 0 and its number, or -1 with errno EINVAL, ENOBUFS (too many) or why
+ *   is_answer  the peer has called: one that he began will do, and none is begun.
+ *              Nobody but who is asked for gets what is not an answer to himself
+ * Returns 0 and its number, or -1 with errno EINVAL, ENOBUFS (too many), ENOTCONN (no answer
+ * goes there) or why
  * it cannot be begun. */
 int taut_msg_peer(struct taut_ofi *o, const unsigned char *name, size_t n,
                   bool is_answer, fi_addr_t *number);

@@ -40,7 +40,7 @@ static char *name_of(const char *provider)
                        : strndup(provider, (size_t)(end - provider));
 }
 
-static int failed(struct taut_error *err, const char *what, long rc)
+int taut_ofi_failed(struct taut_error *err, const char *what, long rc)
 {
     long kb = taut_memlock_kb();
 
@@ -172,7 +172,7 @@ static int get_info(struct taut_ofi *o, const char *node, const char *provider,
     int rc;
 
     if (hints == NULL)
-        return failed(err, "hints", -FI_ENOMEM);
+        return taut_ofi_failed(err, "hints", -FI_ENOMEM);
     rc = fi_getinfo(API, node, NULL, FI_SOURCE, hints, &o->info);
     if (rc == -FI_ENODATA && !is_verbs(provider))
         rc = fi_getinfo(API, NULL, NULL, 0, hints, &o->info);
@@ -181,7 +181,7 @@ static int get_info(struct taut_ofi *o, const char *node, const char *provider,
         return no_device(err, node, provider);
     if (rc == -FI_ENODATA)
         return not_there(err, provider, domain);
-    return rc ? failed(err, "fi_getinfo", rc) : 0;
+    return rc ? taut_ofi_failed(err, "fi_getinfo", rc) : 0;
 }
 
 static int open_queue(struct taut_ofi *o, struct taut_error *err)
@@ -196,10 +196,10 @@ static int open_queue(struct taut_ofi *o, struct taut_error *err)
     if (rc == 0)
         return fi_control(&o->cq->fid, FI_GETWAIT, &o->wait_fd) == 0
                    ? 0
-                   : failed(err, "FI_GETWAIT", -FI_ENOSYS);
+                   : taut_ofi_failed(err, "FI_GETWAIT", -FI_ENOSYS);
     attr.wait_obj = FI_WAIT_NONE;
     rc = fi_cq_open(o->domain, &attr, &o->cq, NULL);
-    return rc ? failed(err, "fi_cq_open", rc) : 0;
+    return rc ? taut_ofi_failed(err, "fi_cq_open", rc) : 0;
 }
 
 static int open_objects(struct taut_ofi *o, struct taut_error *err)
@@ -212,27 +212,27 @@ static int open_objects(struct taut_ofi *o, struct taut_error *err)
                      : TAUT_OFI_MESSAGE;
     rc = fi_fabric(o->info->fabric_attr, &o->fabric, NULL);
     if (rc)
-        return failed(err, "fi_fabric", rc);
+        return taut_ofi_failed(err, "fi_fabric", rc);
     rc = fi_domain(o->fabric, o->info, &o->domain, NULL);
     if (rc)
-        return failed(err, "fi_domain", rc);
+        return taut_ofi_failed(err, "fi_domain", rc);
     if (open_queue(o, err) < 0)
         return -1;
     if (o->info->ep_attr->type == FI_EP_MSG)
         return taut_msg_open(o, err);
     rc = fi_av_open(o->domain, &av, &o->av, NULL);
     if (rc)
-        return failed(err, "fi_av_open", rc);
+        return taut_ofi_failed(err, "fi_av_open", rc);
     rc = fi_endpoint(o->domain, o->info, &o->ep, NULL);
     if (rc)
-        return failed(err, "fi_endpoint", rc);
+        return taut_ofi_failed(err, "fi_endpoint", rc);
     rc = fi_ep_bind(o->ep, &o->av->fid, 0);
     if (rc == 0)
         rc = fi_ep_bind(o->ep, &o->cq->fid, FI_TRANSMIT | FI_RECV);
     if (rc == 0)
         rc = fi_enable(o->ep);
     o->rx = o->ep;
-    return rc ? failed(err, "fi_enable", rc) : 0;
+    return rc ? taut_ofi_failed(err, "fi_enable", rc) : 0;
 }
 
 static int get_name(struct taut_ofi *o, struct taut_error *err)
@@ -244,7 +244,7 @@ static int get_name(struct taut_ofi *o, struct taut_error *err)
     o->name_length = sizeof(o->name);
     rc = fi_getname(&o->ep->fid, o->name, &o->name_length);
     if (rc)
-        return failed(err, "fi_getname", rc);
+        return taut_ofi_failed(err, "fi_getname", rc);
     return 0;
 }
 
@@ -286,13 +286,13 @@ static int register_area(struct taut_ofi *o, size_t n, struct taut_error *err)
     rc = fi_mr_reg(o->domain, o->area, n, FI_SEND | FI_RECV, 0, 0, 0, &o->mr,
                    NULL);
     if (rc)
-        return failed(err, "fi_mr_reg", rc);
+        return taut_ofi_failed(err, "fi_mr_reg", rc);
     if (!(mode & FI_MR_ENDPOINT))
         return 0;
     rc = fi_mr_bind(o->mr, &o->ep->fid, 0);
     if (rc == 0)
         rc = fi_mr_enable(o->mr);
-    return rc ? failed(err, "fi_mr_enable", rc) : 0;
+    return rc ? taut_ofi_failed(err, "fi_mr_enable", rc) : 0;
 }
 
 /* All receives are posted before anybody learns of the endpoint. */
@@ -304,7 +304,7 @@ static int make_buffers(struct taut_ofi *o, struct taut_error *err)
     o->area = calloc(1, n);
     o->peers = calloc(PEERS_MAX, sizeof(*o->peers));
     if (o->area == NULL || o->peers == NULL)
-        return failed(err, "buffers", -FI_ENOMEM);
+        return taut_ofi_failed(err, "buffers", -FI_ENOMEM);
     if (register_area(o, n, err) < 0)
         return -1;
     for (int i = 0; i < 2 * TAUT_OFI_BUFFERS; i++) {
@@ -317,7 +317,7 @@ static int make_buffers(struct taut_ofi *o, struct taut_error *err)
         else
             rc = post(o, b);
         if (rc)
-            return failed(err, "fi_recv", rc);
+            return taut_ofi_failed(err, "fi_recv", rc);
     }
     return 0;
 }

@@ -73,6 +73,13 @@ struct taut_ofi_event {
     int error; /* an errno, or 0 */
 };
 
+/* Say that a call of libfabric's failed, and with too little memory how much may
+ * be locked.
+ *   what  the call
+ *   rc    what it returned, below 0
+ * Returns -1, with errno. */
+int taut_ofi_failed(struct taut_error *err, const char *what, long rc);
+
 /* Open an endpoint on one interface; takes long.
  *   node              numeric address of the interface
  *   provider, domain  "" = what comes first

@@ -23,8 +23,7 @@
  * those of the tcp provider) take little of a link and a message little of a
  * window; the receiver counts whole ones.  At least so much that heads take
  * little of a slow link, too; and over adapters so much that the cost of a
- * message does not decide the rate, and with it the size (rxe in a busy
- * virtual machine, MB/s: 8 kB 3 to 6, 32 kB 4 to 12). */
+ * message does not decide the rate, and with it the size. */
 #define CHUNK_US 2000
 #define CHUNK_MIN 8192
 #define CHUNK_MIN_PINNED 32768
