@@ -23,8 +23,9 @@ SLURM_VERSION           = 24.11.5
 TopologyPlugin          = topology/tree
 ]]
 
--- A folder with some files, gone afterwards; fn(folder, found).
-local function with(files, config_text, fn)
+-- A folder with some files, gone afterwards; fn(folder, found).  Slurm's are in that folder, a
+-- folder of LLDP's files and what ibnetdiscover says may come beside them.
+local function with(files, config_text, fn, lldp, swept)
    local folder = io.popen("mktemp -d"):read "l"
    for name, text in pairs(files) do
       local f = assert(io.open(folder .. "/" .. name, "w"))
@@ -32,10 +33,12 @@ local function with(files, config_text, fn)
       f:close()
    end
    local answers = { ["scontrol show config"] = config_text:format(folder),
-      ["sinfo -h -N -o %N"] = "n0\nn1\nn2\nn3\nn3\n", ["ls /sys/class/net"] = "lo\neno1\nib0\n",
+      ["sinfo -h -N -o %N"] = "n0\nn1\nn2\nn3\nn3\n", ['sinfo -h -o "%R %D"'] = "batch 2\nbatch 1\ngpu 1\n",
+      ["ls /sys/class/net"] = "lo\neno1\nib0\n",
       ["cat /sys/class/net/ib0/speed"] = "200000\n", ["cat /sys/class/net/ib0/type"] = "32\n",
-      ["cat /sys/class/net/eno1/speed"] = "-1\n", ["cat /sys/class/net/eno1/type"] = "1\n" }
-   local ok, err = pcall(fn, folder, look.around(function(c) return answers[c] end))
+      ["cat /sys/class/net/eno1/speed"] = "-1\n", ["cat /sys/class/net/eno1/type"] = "1\n",
+      ibnetdiscover = swept }
+   local ok, err = pcall(fn, folder, look.around(lldp, function(c) return answers[c] end))
    os.execute("rm -r " .. folder)
    lu.assertTrue(ok, err)
 end
@@ -62,6 +65,7 @@ function tests.test_a_tree_of_slurms()
       lu.assertEquals(conf.topology.routers, 3)
       lu.assertEquals(conf.mode, "observe")
       lu.assertStrContains(texts.machine(found), "cluster alpha")
+      lu.assertStrContains(texts.machine(found), "partitions batch (3 nodes), gpu (1 node).")
       lu.assertStrContains(texts.node(found), "servers=ctl1\nuser=slurm\n")
       lu.assertStrContains(texts.node(found), "#   ib0, InfiniBand (IPoIB), 200 Gbit/s")
       lu.assertStrContains(texts.plugstack(found), "optional ")
@@ -74,6 +78,68 @@ function tests.test_where_nobody_tells_the_wiring_it_says_what_it_assumed()
       lu.assertStrContains(text, "Assumed: one switch")
       lu.assertStrContains(text, "Tried in vain: ")
       lu.assertEquals(#taken(folder, text).topology.nodes, 4)
+   end)
+end
+
+-- A folder with a file of each switch: two leaves below a spine, two hosts on each.
+local function lldp_files(hosts_of)
+   local folder = io.popen("mktemp -d"):read "l"
+   local function neighbour(port, name, far_port, kind)
+      return ('{"%s":{"chassis":{"%s":{"capability":[{"type":"%s","enabled":true}]}},' ..
+         '"port":{"id":{"type":"ifname","value":"%s"}}}}'):format(port, name, kind, far_port)
+   end
+   local spine = {}
+   for leaf, hosts in ipairs(hosts_of) do
+      local rows = { neighbour("swp9", "spine1", "swp" .. leaf, "Bridge") }
+      for i, host in ipairs(hosts) do
+         rows[i + 1] = neighbour("swp" .. i, host, "ens1", "Station")
+      end
+      spine[leaf] = neighbour("swp" .. leaf, "leaf" .. leaf, "swp9", "Bridge")
+      local f = assert(io.open(folder .. "/leaf" .. leaf .. ".json", "w"))
+      f:write('{"lldp":{"interface":[', table.concat(rows, ","), "]}}\n")
+      f:close()
+   end
+   local f = assert(io.open(folder .. "/spine1.json", "w"))
+   f:write('{"lldp":{"interface":[', table.concat(spine, ","), "]}}\n")
+   f:close()
+   return folder
+end
+
+-- Slurm's file has no ports; what the switches say has.
+function tests.test_what_switches_say_comes_before_slurms_file()
+   local folder = lldp_files { { "n0", "n1" }, { "n2", "n3" } }
+   with({ ["topology.conf"] = TREE }, CONFIG, function(dir, found)
+      local text = texts.machine(found)
+      lu.assertStrContains(text, "what 3 switches say by LLDP")
+      lu.assertStrContains(text, "spine1")
+      lu.assertEquals(#taken(dir, text).topology.nodes, 4)
+   end, folder)
+   os.execute("rm -r " .. folder)
+end
+
+-- A switch without a file, or hosts that are off: Slurm's file has all nodes, so it is taken, and
+-- the reason stands beside it.
+function tests.test_a_source_without_some_nodes_is_not_taken()
+   local folder = lldp_files { { "n0", "n1" }, { "n2" } }
+   with({ ["topology.conf"] = TREE }, CONFIG, function(dir, found)
+      local text = texts.machine(found)
+      lu.assertStrContains(text, "say by LLDP: lacks n3")
+      lu.assertStrContains(text, "topology.conf.")
+      lu.assertEquals(#taken(dir, text).topology.nodes, 4)
+   end, folder)
+   os.execute("rm -r " .. folder .. "/*")
+   with({}, CONFIG, function(dir, found)
+      lu.assertEquals(#taken(dir, texts.machine(found)).topology.nodes, 4)
+   end, folder, "# no fabric\n")
+   os.execute("rm -r " .. folder)
+end
+
+function tests.test_without_auth_munge_it_says_what_taut_needs()
+   with({}, CONFIG:gsub("auth/munge", "auth/slurm"), function(_, found)
+      lu.assertStrContains(texts.machine(found), "AuthType is auth/slurm")
+   end)
+   with({}, CONFIG, function(_, found)
+      lu.assertNotStrContains(texts.machine(found), "AuthType")
    end)
 end
 

@@ -16,6 +16,8 @@ function init.setup(parser)
    parser:option("-o --output"):description(("The folder to write to (default %s)."):format(
       sys.paths.confdir)):argname "<folder>"
    parser:flag("-n --dry-run"):description "Print what would be written, write nothing."
+   parser:option("--lldp"):description("A folder with a file of each switch: what " ..
+      "`lldpcli show neighbors -f json` says there."):argname "<folder>"
    parser:epilog("A file that is there and says something else stays; the new one is put beside " ..
       "it, as FILE.new.  Exit status: 0 done, 1 Slurm does not answer, or a file cannot be " ..
       "written; else that of `taut doctor`.")
@@ -73,7 +75,21 @@ local function say_rest(found)
 end
 
 function init.run(args)
-   local found = look.around()
+   local ok, err
+   if args.lldp then
+      ok, err = sys.names(args.lldp)
+      if not ok then
+         report.complain("init: --lldp: ", err)
+         return 2
+      elseif #ok == 0 then
+         report.complain("init: --lldp: ", args.lldp, ": has no file, expected one of each switch")
+         return 2
+      end
+   end
+   local found = look.around(args.lldp)
+   for _, text in ipairs(found.wiring.why) do
+      report.complain("init: not taken for the wiring: ", text)
+   end
    if not found.slurm then
       report.complain "init: Slurm does not answer here (scontrol show config)"
       return 1
@@ -87,7 +103,7 @@ function init.run(args)
       if args.dry_run then
          print(("---- %s\n%s"):format(path, f[2]))
       else
-         local ok, err = put(path, f[2], f[3])
+         ok, err = put(path, f[2], f[3])
          if not ok then
             report.complain("init: ", err)
             return 1

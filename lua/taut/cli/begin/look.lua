@@ -34,6 +34,21 @@ function look.settings(text)
    return out
 end
 
+--- Slurm's partitions and how many nodes each has.
+-- @param text of `sinfo -h -o "%R %D"`
+-- @return array of { name, nodes }, in Slurm's order
+function look.partitions(text)
+   local list, of = {}, {}
+   for name, count in text:gmatch "(%S+) (%d+)" do
+      if not of[name] then
+         of[name] = { name = name, nodes = 0 }
+         list[#list + 1] = of[name]
+      end
+      of[name].nodes = of[name].nodes + tonumber(count)
+   end
+   return list
+end
+
 local function slurm(ask)
    local text = ask "scontrol show config"
    if not text then
@@ -54,6 +69,7 @@ local function slurm(ask)
       or ""):match "^[^(]*", folder = conf:match "^(.*)/" or "/etc/slurm", conf = conf,
       topology = c.TopologyPlugin, auth = c.AuthType, prolog_flags = words(c.PrologFlags),
       plugstack = c.PlugStackConfig, nodes = list,
+      partitions = look.partitions(ask 'sinfo -h -o "%R %D"' or ""),
       health = { program = c.HealthCheckProgram, interval = c.HealthCheckInterval,
          states = words(c.HealthCheckNodeState) } }
 end
@@ -72,45 +88,97 @@ local function interfaces(ask)
    return list
 end
 
--- The wiring, by the first that knows it.
--- @return { wiring, source, why = array of what was tried in vain }
-local function wiring(ask, s)
-   local why = {}
-   local function try(format, path, what)
-      local w, err = import.read(format, path, { nodes = s.nodes })
-      if w and #w.nodes > 0 and (#w.cables > 0 or #w.routers == 1) then
-         return { wiring = w, source = what, format = format, path = path }
-      end
-      why[#why + 1] = ("%s: %s"):format(what, err or "has no cables")
+-- Regular files of a folder, sorted; nil where it cannot be read.
+local function files_in(folder)
+   local names = folder and sys.names(folder)
+   local list = {}
+   for _, name in ipairs(names or {}) do
+      local path = folder .. "/" .. name
+      local st = sys.stat(path)
+      list[#list + 1] = st and st.regular and not name:find "^%." and path or nil
+   end
+   table.sort(list)
+   return names and list or nil
+end
+
+-- What ibnetdiscover sees from here, in a file that is the caller's to remove; nil: nothing.
+local function sweep(ask)
+   local text = ask "ibnetdiscover"
+   if not text or text == "" then
       return nil
    end
-   local found
+   local path = os.tmpname()
+   local f = assert(io.open(path, "w"))
+   f:write(text)
+   f:close()
+   return path
+end
+
+-- Slurm's nodes that a wiring does not have, as a host list; nil: it has all.
+local function missing(w, nodes)
+   local has, list = {}, {}
+   for _, n in ipairs(w.nodes) do
+      has[n.name] = true
+   end
+   for _, name in ipairs(nodes) do
+      list[#list + 1] = not has[name] and name or nil
+   end
+   return #list > 0 and hostlist.compress(list) or nil
+end
+
+-- Where the wiring may be told, best first: LLDP and ibnetdiscover see cables and ports; Slurm's
+-- files know neither, but all nodes.  Calls try(format, path, what it is called) of each.
+local function each_source(ask, s, lldp, try)
+   local told = files_in(lldp)
+   if told and #told > 0 then
+      try("lldp", told, ("%s, what %d switches say by LLDP"):format(lldp, #told))
+   end
+   local swept = sweep(ask)
+   if swept then
+      try("ibnetdiscover", swept, "ibnetdiscover")
+      os.remove(swept)
+   end
    for _, f in ipairs { { "slurm-yaml", "topology.yaml" }, { "slurm-conf", "topology.conf" } } do
       local path = s.folder .. "/" .. f[2]
-      if not found and sys.stat(path) then
-         found = try(f[1], path, path)
+      if sys.stat(path) then
+         try(f[1], path, path)
       end
    end
-   local swept = not found and ask "ibnetdiscover"
-   if swept and swept ~= "" then
-      local path = os.tmpname()
-      local f = assert(io.open(path, "w"))
-      f:write(swept)
-      f:close()
-      found = try("ibnetdiscover", path, "ibnetdiscover")
-      os.remove(path)
-   end
-   found = found or { why = why }
-   found.why = why
+end
+
+-- The wiring, by the first that knows it with all of Slurm's nodes.
+-- @param ask function(command)
+-- @param s what Slurm says
+-- @param lldp folder, or nil
+-- @return { wiring, source, why = array of what was tried in vain }
+local function wiring(ask, s, lldp)
+   local found = { why = {} }
+   each_source(ask, s, lldp, function(format, path, what)
+      if found.wiring then
+         return
+      end
+      local w, err = import.read(format, path, { nodes = s.nodes })
+      if not w then
+         found.why[#found.why + 1] = ("%s: %s"):format(what, err)
+      elseif #w.nodes == 0 or #w.cables == 0 and #w.routers > 1 then
+         found.why[#found.why + 1] = what .. ": has no cables between switches of these nodes"
+      elseif missing(w, s.nodes) then
+         found.why[#found.why + 1] = ("%s: lacks %s"):format(what, missing(w, s.nodes))
+      else
+         found.wiring, found.source = w, what
+      end
+   end)
    return found
 end
 
---- @param ask function(command) → what it prints, or nil where it fails; nil: runs it
+--- @param lldp folder in which each switch has a file of what it says by LLDP, or nil
+-- @param ask function(command) → what it prints, or nil where it fails; nil: runs it
 -- @return { slurm, interfaces, wiring }, slurm being nil where it does not answer
-function look.around(ask)
+function look.around(lldp, ask)
    ask = ask or run
    local s = slurm(ask)
-   return { slurm = s, interfaces = interfaces(ask), wiring = s and wiring(ask, s) or { why = {} } }
+   return { slurm = s, interfaces = interfaces(ask),
+      wiring = s and wiring(ask, s, lldp) or { why = {} } }
 end
 
 return look

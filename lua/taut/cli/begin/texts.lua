@@ -4,6 +4,7 @@
 local health_check = require "taut.slurm.health_check"
 local hostlist = require "taut.hostlist"
 local recognise = require "taut.topology.import.recognise"
+local report = require "taut.report"
 local sys = require "taut.sys"
 local write = require "taut.topology.import.write"
 
@@ -18,18 +19,41 @@ local function has(list, word)
    return false
 end
 
+local NOTES_MOST = 10
+
+-- What was tried in vain, a comment each.
+local function in_vain(why)
+   local lines = {}
+   for i, text in ipairs(why) do
+      lines[i] = "-- Tried in vain: " .. text:gsub("%c", " ") .. "\n"
+   end
+   return table.concat(lines)
+end
+
 -- One switch: what can be said where nobody tells the wiring.
 local function assumed(s, why)
-   local lines = {
-      "-- Assumed: one switch for all nodes, since nothing told the wiring.  Verdicts on nodes are",
-      "-- right with that, there are none on links.  Describe yours (taut.lua(5), examples are in",
-      "-- share/taut/machines), or import it: `taut topology import`." }
-   for _, text in ipairs(why) do
-      lines[#lines + 1] = "-- Tried in vain: " .. text:gsub("%c", " ")
+   return "-- Assumed: one switch for all nodes, since nothing told the wiring.  Verdicts on " ..
+      "nodes are\n-- right with that, there are none on links.  Describe yours (taut.lua(5), " ..
+      "examples are in\n-- share/taut/machines), or import it: `taut topology import`.\n" ..
+      in_vain(why) ..
+      ("topology = fattree {\n   nodes_per_leaf = %d,\n   levels = { { " ..
+      "down = 1, up = 1 } },\n   nodes = \"%s\",\n}\n"):format(#s.nodes,
+      hostlist.compress(s.nodes))
+end
+
+-- What the importer passed over, a comment each, a few of them.
+local function passed_over(w)
+   local lines = {}
+   for i = 1, math.min(#w.notes, NOTES_MOST) do
+      local n = w.notes[i]
+      lines[i] = ("-- To look at: %s:%d: %s\n"):format(n.file or w.source, n.line,
+         (n.text:gsub("%c", " ")))
    end
-   lines[#lines + 1] = ("topology = fattree {\n   nodes_per_leaf = %d,\n   levels = { { " ..
-      "down = 1, up = 1 } },\n   nodes = \"%s\",\n}\n"):format(#s.nodes, hostlist.compress(s.nodes))
-   return table.concat(lines, "\n")
+   if #w.notes > NOTES_MOST then
+      lines[#lines + 1] = ("-- To look at: and %d more (taut topology import)\n"):format(
+         #w.notes - NOTES_MOST)
+   end
+   return table.concat(lines)
 end
 
 local function topology(found)
@@ -37,9 +61,34 @@ local function topology(found)
    if not w.wiring then
       return assumed(found.slurm, w.why)
    end
-   local text = write.text(w.wiring, recognise.kind(w.wiring), {})
-   return ("-- Found: the wiring, in %s.  Look at it with `taut topology show -m`, and at some\n" ..
-      "-- routes with `taut topology route A B -m`.\n"):format(w.source) .. text
+   return ("-- Found: the wiring, in %s.  Look at it with `taut topology show -m`,\n" ..
+      "-- and at some routes with `taut topology route A B -m`.\n"):format(w.source) ..
+      in_vain(w.why) .. passed_over(w.wiring) ..
+      write.text(w.wiring, recognise.kind(w.wiring), {})
+end
+
+local PARTITIONS_MOST = 8
+
+-- "batch (1000 nodes), gpu (24 nodes)"
+local function partitions(s)
+   local words = {}
+   for i = 1, math.min(#s.partitions, PARTITIONS_MOST) do
+      local p = s.partitions[i]
+      words[i] = ("%s (%s)"):format(p.name, report.count(p.nodes, "node"))
+   end
+   if #s.partitions > PARTITIONS_MOST then
+      words[#words + 1] = ("and %d more"):format(#s.partitions - PARTITIONS_MOST)
+   end
+   return #words > 0 and table.concat(words, ", ") or "none"
+end
+
+-- What tautd and taut authenticate by is MUNGE, whatever Slurm has.
+local function authentication(s)
+   if (s.auth or "auth/munge") == "auth/munge" then
+      return ""
+   end
+   return ("-- To look at: AuthType is %s.  Taut authenticates by MUNGE: munged has to run " ..
+      "beside\n-- it, with one key, on this host and on every compute node.\n"):format(s.auth)
 end
 
 --- taut.lua.
@@ -47,11 +96,12 @@ function texts.machine(found)
    local s = found.slurm
    local head = ("-- taut.lua of cluster %s, by `taut init`.\n" ..
       "-- Found: Slurm %s, SlurmUser %s, %d nodes, TopologyPlugin %s.\n" ..
+      "-- Found: partitions %s.\n%s" ..
       "-- Assumed: no capacities; they are learned (taut.lua(5), \"CAPACITIES THAT ARE " ..
       "LEARNED\").\n" ..
       "-- To look at: `taut config check`, then `taut doctor` after a few jobs.\n\n"):format(
       s.cluster or "?", s.version or "of unknown version", s.user, #s.nodes,
-      s.topology or "not set")
+      s.topology or "not set", partitions(s), authentication(s))
    return head .. topology(found) ..
       "\nmode = \"observe\" -- nothing is drained until `taut policy drain`\n"
 end
