@@ -33,7 +33,8 @@ local function with(files, config_text, fn, lldp, swept)
       f:close()
    end
    local answers = { ["scontrol show config"] = config_text:format(folder),
-      ["sinfo -h -N -o %N"] = "n0\nn1\nn2\nn3\nn3\n", ['sinfo -h -o "%R %D"'] = "batch 2\nbatch 1\ngpu 1\n",
+      ["sinfo -h -N -o %N"] = "n0\nn1\nn2\nn3\nn3\n",
+      ['sinfo -h -o "%R %D"'] = "batch 2\nbatch 1\ngpu 1\n",
       ["ls /sys/class/net"] = "lo\neno1\nib0\n",
       ["cat /sys/class/net/ib0/speed"] = "200000\n", ["cat /sys/class/net/ib0/type"] = "32\n",
       ["cat /sys/class/net/eno1/speed"] = "-1\n", ["cat /sys/class/net/eno1/type"] = "1\n",
