@@ -49,3 +49,12 @@ void taut_pollset_wait(struct taut_pollset *set)
 
     (void)ppoll(set->fds, set->count, &wait, NULL);
 }
+
+bool taut_pollset_is_quiet(const struct taut_pollset *set, int fd)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->fds[i].fd == fd)
+            return set->fds[i].revents == 0;
+    }
+    return false;
+}

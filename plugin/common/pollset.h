@@ -4,6 +4,7 @@
 #define TAUT_PLUGIN_COMMON_POLLSET_H
 
 #include <poll.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,5 +31,8 @@ void taut_pollset_wake(struct taut_pollset *set, int64_t when_ns);
 
 /* Wait for something to happen. */
 void taut_pollset_wait(struct taut_pollset *set);
+
+/* Was 'fd' watched in this round, and nothing happened to it? */
+bool taut_pollset_is_quiet(const struct taut_pollset *set, int fd);
 
 #endif

@@ -391,6 +391,17 @@ static bool is_finished(const struct run *run)
     return true;
 }
 
+/* Has anybody come to the endpoints' sockets? */
+static void note_quiet(struct run *run)
+{
+    for (size_t i = 0; i < run->runner->endpoint_count; i++) {
+        struct taut_endpoint *ep = &run->runner->endpoints[i];
+
+        ep->is_quiet =
+            ep->transport != NULL && taut_pollset_is_quiet(&run->set, ep->fd);
+    }
+}
+
 static void one_round(struct run *run, int64_t deadline_ns)
 {
     int64_t now_ns;
@@ -402,6 +413,7 @@ static void one_round(struct run *run, int64_t deadline_ns)
     for (size_t i = 0; i < run->slot_count; i++)
         watch_slot(&run->slots[i], &run->set);
     taut_pollset_wait(&run->set);
+    note_quiet(run);
     now_ns = taut_now_ns();
     for (size_t i = 0; i < run->slot_count; i++)
         run_slot(run, &run->slots[i], now_ns);

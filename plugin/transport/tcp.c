@@ -75,13 +75,15 @@ static int look_at_queue(const struct taut_endpoint *ep, struct tcp_info *info)
     return getsockopt(ep->fd, IPPROTO_TCP, TCP_INFO, info, &n);
 }
 
-/* Whoever polls for streams comes here at each round, mostly in vain; the
- * kernel makes a socket before it looks whether there is one to give. */
+/* Whoever polls for streams comes here at each round, mostly in vain: what
+ * poll says of the socket tells so without a call; and the kernel makes a
+ * socket before it looks whether there is one to give. */
 static int tcp_accept(struct taut_endpoint *ep)
 {
     struct tcp_info info;
 
-    if (look_at_queue(ep, &info) == 0 && info.tcpi_unacked == 0) {
+    if (ep->is_quiet ||
+        (look_at_queue(ep, &info) == 0 && info.tcpi_unacked == 0)) {
         errno = EAGAIN;
         return -1;
     }
@@ -100,7 +102,7 @@ static bool tcp_is_full(struct taut_endpoint *ep)
 {
     struct tcp_info info;
 
-    return look_at_queue(ep, &info) == 0 &&
+    return !ep->is_quiet && look_at_queue(ep, &info) == 0 &&
            info.tcpi_unacked > info.tcpi_sacked;
 }
 

@@ -6,14 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugin/common/clock.h"
 #include "plugin/transport/ofi/msg.h"
 
 #define LINKS_MAX 2048 /* connections, … */
 #define CALLS_MAX 1024 /* … of these at most so many that others began */
 #define QUEUE 64       /* of events */
-#define LOOK_NS (TAUT_MS_NS / 2)
-#define LOOK_CONNECTING_NS (TAUT_MS_NS / 20)
+#define LOOK_EVERY 64  /* rounds, where nothing connects: each look is a call */
 
 enum state {
     STATE_CONNECTING = 1,
@@ -33,7 +31,7 @@ struct link {
 struct taut_msg {
     struct fid_eq *eq;
     struct fid_pep *listener;
-    int64_t look_ns; /* when to look at events again: each look is a call */
+    int rounds; /* since the last look at events */
     struct link links[LINKS_MAX];
     int count;
     int calls; /* of these, begun by others */
@@ -311,11 +309,10 @@ static bool is_connecting(const struct taut_msg *m)
 void taut_msg_progress(struct taut_ofi *o)
 {
     struct taut_msg *m = o->msg;
-    int64_t now_ns = taut_now_ns();
 
-    if (now_ns < m->look_ns)
+    if (++m->rounds < LOOK_EVERY && !is_connecting(m))
         return;
-    m->look_ns = now_ns + (is_connecting(m) ? LOOK_CONNECTING_NS : LOOK_NS);
+    m->rounds = 0;
     for (int i = 0; i < QUEUE; i++) {
         union event e;
         uint32_t kind;
