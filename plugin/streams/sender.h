@@ -23,6 +23,7 @@ struct taut_sender_stream {
     int64_t limit_bytes;   /* most that may be queued */
     int64_t rest_until_ns; /* queue full: look again then */
     int64_t acked_at_start;
+    int64_t connected_ns;
     int64_t busy_at_warm_ns;
     struct taut_stream_stats last;
 };

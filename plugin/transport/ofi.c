@@ -317,6 +317,12 @@ static int ofi_connected(struct taut_endpoint *ep, int stream)
     return number < 0 ? -1 : inner->transport->connected(inner, number);
 }
 
+/* Over TCP, with its address. */
+static bool ofi_is_answered(struct taut_endpoint *ep, int stream)
+{
+    return of(ep)->streams[stream].got > 0;
+}
+
 static ssize_t ofi_send(struct taut_endpoint *ep, int stream, const void *data,
                         size_t n)
 {
@@ -388,6 +394,7 @@ const struct taut_transport taut_transport_ofi = {
     .is_full = ofi_is_full,
     .connect = ofi_connect,
     .connected = ofi_connected,
+    .is_answered = ofi_is_answered,
     .send = ofi_send,
     .fill = ofi_fill,
     .receive = ofi_receive,

@@ -89,6 +89,11 @@ struct taut_transport {
     /* 0 when connected; else -1 with errno EAGAIN (not yet) or another. */
     int (*connected)(struct taut_endpoint *ep, int stream);
 
+    /* Has the peer answered a stream that is not connected yet?  It is there,
+     * and so is the way to it, however long the rest of connecting takes.
+     * NULL: connecting is no more than the answer. */
+    bool (*is_answered)(struct taut_endpoint *ep, int stream);
+
     /* Bytes taken, or -1 with errno EAGAIN or why the stream is over. */
     ssize_t (*send)(struct taut_endpoint *ep, int stream, const void *data,
                     size_t n);

@@ -21,12 +21,10 @@
 
 /* Payload of a message: CHUNK_US of the rate, so that heads (100 bytes with
  * those of the tcp provider) take little of a link and a message little of a
- * window; the receiver counts whole ones.  At least so much that heads take
- * little of a slow link, too; and over adapters so much that the cost of a
- * message does not decide the rate, and with it the size. */
+ * window; the receiver counts whole ones.  It begins with the least, so that
+ * a test over what is very slow has many of them, and grows with the rate. */
 #define CHUNK_US 2000
 #define CHUNK_MIN 8192
-#define CHUNK_MIN_PINNED 32768
 #define BURST_BYTES (64 * 1024) /* pass buckets of tokens at once: no rate */
 
 /* The stream a message is for, or NULL. */
@@ -35,12 +33,6 @@ static struct taut_ofi_stream *find(struct taut_ofi_streams *o, uint64_t number)
     struct taut_ofi_stream *s = &o->streams[number % TAUT_OFI_STREAMS];
 
     return s->state != TAUT_OFI_STATE_FREE && s->own == number ? s : NULL;
-}
-
-static size_t least_chunk(const struct taut_ofi_streams *o)
-{
-    return o->net.message == TAUT_OFI_MESSAGE_PINNED ? CHUNK_MIN_PINNED
-                                                     : CHUNK_MIN;
 }
 
 int taut_ofi_stream_new(struct taut_ofi_streams *o, enum taut_ofi_state state)
@@ -59,7 +51,7 @@ int taut_ofi_stream_new(struct taut_ofi_streams *o, enum taut_ofi_state state)
         s->own =
             (noise | TAUT_OFI_STREAMS) / TAUT_OFI_STREAMS * TAUT_OFI_STREAMS +
             (uint64_t)i;
-        s->chunk = least_chunk(o);
+        s->chunk = CHUNK_MIN;
         s->opened_ns = taut_now_ns();
         if (i >= o->used)
             o->used = i + 1;
@@ -175,7 +167,7 @@ static void adjust_chunk(const struct taut_ofi_streams *o,
                          struct taut_ofi_stream *s)
 {
     int64_t now_ns = taut_now_ns(), chunk;
-    size_t least = least_chunk(o), most = taut_ofi_payload(o);
+    size_t most = taut_ofi_payload(o);
 
     if (s->acked_bytes < BURST_BYTES)
         return;
@@ -187,8 +179,8 @@ static void adjust_chunk(const struct taut_ofi_streams *o,
         return;
     chunk = (int64_t)((double)(s->acked_bytes - s->burst_bytes) /
                       (double)(now_ns - s->burst_ns) * 1000 * CHUNK_US);
-    if (chunk < (int64_t)least)
-        chunk = (int64_t)least;
+    if (chunk < CHUNK_MIN)
+        chunk = CHUNK_MIN;
     s->chunk = chunk < (int64_t)most ? (size_t)chunk : most;
 }
 

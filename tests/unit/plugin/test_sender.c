@@ -272,6 +272,46 @@ START_TEST(a_router_that_answers_late_tells_of_a_link_that_carries_nothing)
 }
 END_TEST
 
+static bool peer_is_there;
+
+static bool is_answered(struct taut_endpoint *ep, int stream)
+{
+    (void)ep, (void)stream;
+    return peer_is_there;
+}
+
+/* Past bug: over verbs the peer was there and said so, two adapters took longer
+ * than the test to connect, and the test was low at 0 %. */
+START_TEST(a_connection_that_the_peer_takes_long_to_open_accuses_nobody)
+{
+    static struct taut_sender s;
+    struct taut_transport slow = link_of_known_rate;
+    struct taut_endpoint ep = {.transport = &slow};
+    struct taut_test test = {.role = TAUT_ROLE_SEND,
+                             .mode = TAUT_MODE_STREAM,
+                             .dur_ms = 60,
+                             .streams = 1};
+
+    slow.connected = connected_never;
+    slow.receive = receive_of_nobody;
+    slow.is_answered = is_answered;
+    unreachable_ns = INT64_MAX;
+    for (int i = 0; i < 2; i++) {
+        peer_is_there = i == 1;
+        memset(&measure, 0, sizeof(measure));
+        taut_sender_begin(&s, &ep, &test, &measure, taut_now_ns());
+        while (!s.is_done)
+            taut_sender_run(&s, taut_now_ns());
+        ck_assert_str_eq(measure.error,
+                         peer_is_there
+                             ? "the connection to the receiver was not open "
+                               "in time"
+                             : "");
+        ck_assert_int_eq(measure.bytes, 0);
+    }
+}
+END_TEST
+
 /* … only where the plan lets it, and by this word only. */
 START_TEST(nothing_else_ends_one)
 {
@@ -327,6 +367,8 @@ int main(void)
     tcase_add_test(tc, a_receiver_cannot_have_seen_enough_at_once);
     tcase_add_test(
         tc, a_router_that_answers_late_tells_of_a_link_that_carries_nothing);
+    tcase_add_test(
+        tc, a_connection_that_the_peer_takes_long_to_open_accuses_nobody);
     tcase_add_test(tc, nothing_else_ends_one);
     tcase_add_test(tc, who_is_held_up_for_all_of_a_test_is_too_busy);
     tcase_add_test(tc, who_is_not_answered_sends_nothing_however_late);
