@@ -41,6 +41,14 @@ local function opened_late(t, send, recv)
       and 2 * send.window_ns < (recv.window_ns or 0)
 end
 
+-- What an end says of why it could not test, with its name: "n3: libfabric: …"; or nil.
+local function own_error(t, send, recv)
+   if recv.error then
+      return t.dst_name .. ": " .. recv.error
+   end
+   return send.error and t.src_name .. ": " .. send.error
+end
+
 -- Why there is no figure at all, or nil.
 local function no_figure(t, send, recv, s)
    if not recv then
@@ -48,7 +56,7 @@ local function no_figure(t, send, recv, s)
    elseif not send then
       return t.src_name .. " did not report"
    elseif recv.error or send.error then
-      return recv.error or send.error
+      return own_error(t, send, recv)
    elseif few_looks(recv, s) then
       return ("%s was asleep: it received in %d of %d parts of the test only"):format(t.dst_name,
          recv.looks, #recv.sub_bytes)
@@ -243,7 +251,7 @@ local function latency(t, send, recv, s)
    elseif not send then
       t.why = t.src_name .. " did not report"
    elseif recv.error or send.error then
-      t.why = recv.error or send.error
+      t.why = own_error(t, send, recv)
    elseif not lat or lat.n < s.void_pings then
       t.why = ("only %d round trips"):format(lat and lat.n or 0)
    else

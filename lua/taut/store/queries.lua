@@ -33,7 +33,7 @@ queries.list = {
       return db.rows_of("SELECT kinds.why, kinds.seen AS count, test.src, test.dst FROM " ..
          "(SELECT why, COUNT(*) AS seen, MIN(id) AS first FROM test WHERE time >= ? AND " ..
          "class = 'void' GROUP BY why) AS kinds JOIN test ON test.id = kinds.first " ..
-         "ORDER BY 2 DESC LIMIT 100", a.since)
+         "ORDER BY 2 DESC LIMIT 1000", a.since)
    end,
    last_audit = function() return db.rows_of(schema.last_audit) end,
    tests_of_job = function(a)

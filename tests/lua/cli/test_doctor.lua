@@ -206,6 +206,21 @@ function tests.test_tests_that_mean_nothing()
    lu.assertEquals(found { ["tests.discarded"] = rows }, {})
 end
 
+-- Each node that cannot test for what is its own is named: it would be a line of a log.
+function tests.test_nodes_that_may_not_lock_memory_are_named()
+   local rows = {}
+   for i = 1, 4 do
+      rows[i] = { why = ("n%d: libfabric: fi_mr_reg: Cannot allocate memory; 2048 kB of locked " ..
+         "memory are allowed (RLIMIT_MEMLOCK), a rail needs up to 4096"):format(i), count = 2,
+         src = i % 2 == 0 and "n9" or "n" .. i, dst = i % 2 == 0 and "n" .. i or "n9" }
+   end
+   one("mend", "n[1-4] cannot test: libfabric: fi_mr_reg: Cannot allocate memory; 2048 kB of " ..
+      "locked memory are allowed (RLIMIT_MEMLOCK), a rail needs up to 4096; 8 tests discarded",
+      "LimitMEMLOCK=infinity", { ["tests.discarded"] = rows })
+   -- once is a node that was rebooted
+   lu.assertEquals(found { ["tests.discarded"] = { rows[1] } }, {})
+end
+
 function tests.test_munge_that_is_away_on_tautds_host_is_to_be_mended()
    one("mend", "tautd's host: no socket; no node can be heard",
       "auth/slurm does not take its place", { ["daemon.munge_error"] = "no socket" })

@@ -1,9 +1,22 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- The way to tautd from here, and between nodes: ports, firewalls, why tests mean nothing.
+local hostlist = require "taut.hostlist"
 local report = require "taut.report"
 
 local SHARE = 0.2 -- of tests discarded for one reason
 local LEAST = 10  -- of them
+local SAME = 3    -- of one kind that is single nodes' own
+
+-- What a node cannot test for, whatever is done elsewhere, and its mend.
+local OWN = {
+   { "locked memory", "LimitMEMLOCK=infinity for slurmd there: doc/install.md, step 3" },
+   { "/dev/infiniband", "its owner and mode there (udev's rules of rdma-core): doc/install.md, " ..
+      "step 3" },
+   { "no RDMA device", "interface= names another network than the adapter's, or it has no GID " ..
+      "of RoCE v2: rdma link, ibv_devinfo" },
+   { "has no provider", "libfabric there lacks it: fi_info -l, and provider= in node.conf" },
+   { "libfabric: ", "fi_info there, as SlurmUser: doc/install.md, step 3" },
+}
 
 -- Why a test means nothing, in part, and its mend.
 local REASONS = {
@@ -15,6 +28,57 @@ local REASONS = {
    { "sent besides", "other traffic on the ports under test: file systems, jobs of shared nodes" },
    { "nobody knows yet", "`capacity` in the topology, or wait until enough tests were made" },
 }
+
+-- "n3: libfabric: …" of a test between n3 and n4: "n3", "libfabric: …"
+local function own_of(row)
+   for _, node in ipairs { row.src or "?", row.dst or "?" } do
+      local head = node .. ": "
+      if row.why and row.why:sub(1, #head) == head then
+         return node, row.why:sub(#head + 1)
+      end
+   end
+end
+
+local function mend_of(list, why)
+   for _, r in ipairs(list) do
+      if why:find(r[1], 1, true) then
+         return r[2]
+      end
+   end
+end
+
+-- What single nodes cannot test for, and the rows of everything else.
+-- @return array of { why, nodes, count, mend }, rows
+local function apart(rows)
+   local by, list, others = {}, {}, {}
+   for _, row in ipairs(rows) do
+      local node, why = own_of(row)
+      local mend = node and mend_of(OWN, why)
+      if mend then
+         local shape = why:gsub("[%d.:]+", "#")
+         local f = by[shape] or { why = why, nodes = {}, count = 0, mend = mend }
+         if not by[shape] then
+            by[shape], list[#list + 1] = f, f
+         end
+         f.nodes[#f.nodes + 1], f.count = node, f.count + row.count
+      else
+         others[#others + 1] = row
+      end
+   end
+   return list, others
+end
+
+local function say_own(list, say)
+   local any = false
+   for _, f in ipairs(list) do
+      if f.count >= SAME then
+         any = true
+         say("mend", "tests", ("%s cannot test: %s; %s discarded in 24 h"):format(
+            hostlist.compress(f.nodes), f.why, report.count(f.count, "test")), f.mend)
+      end
+   end
+   return any
+end
 
 local function fold(rows)
    local by, list = {}, {}
@@ -34,17 +98,16 @@ local function fold(rows)
 end
 
 local function discarded(d, say)
-   local t, any = d.tests, false
-   local list, all = fold(t.discarded), t.good + t.low + t.void
+   local t = d.tests
+   local own, others = apart(t.discarded)
+   local any = say_own(own, say)
+   local list, all = fold(others), t.good + t.low + t.void
    for _, f in ipairs(list) do
       if f.count >= LEAST and f.count >= SHARE * all then
          any = true
-         local mend
-         for _, r in ipairs(REASONS) do
-            mend = mend or f.why:find(r[1], 1, true) and r[2]
-         end
          say("look", "tests", ("%s discarded in 24 h, from %s to %s the first: %s"):format(
-            report.count(f.count, "test"), f.src or "?", f.dst or "?", f.why), mend)
+            report.count(f.count, "test"), f.src or "?", f.dst or "?", f.why),
+            mend_of(REASONS, f.why))
       end
    end
    if not any then
