@@ -9,6 +9,7 @@
  * too. */
 #include <config.h>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -135,6 +136,22 @@ static const char *const hns_counters[] = {
     "tx_cnp_pkt",
 };
 
+/* Soft RoCE, which has no others than these. */
+static const char *const rxe_counters[] = {
+    "sent_pkts",
+    "rcvd_pkts",
+    "duplicate_request",
+    "out_of_seq_request",
+    "rcvd_rnr_err",
+    "send_rnr_err",
+    "rcvd_seq_err",
+    "retry_exceeded_err",
+    "retry_rnr_exceeded_err",
+    "completer_retry_err",
+    "send_err",
+    "link_downed",
+};
+
 struct hw_counters {
     const char *folder; /* from the port's */
     const char *sign;   /* which only this driver has; NULL: none other did */
@@ -153,12 +170,14 @@ static const struct hw_counters hw_counters[] = {
     {"hw_counters", "rx_roce_discards", LIST(bnxt_counters)},
     {"hw_counters", "requester_oos_nak", LIST(mana_counters)},
     {"hw_counters", "rx_rc_pkt", LIST(hns_counters)},
+    {"hw_counters", "completer_retry_err", LIST(rxe_counters)},
     {"hw_counters", NULL, LIST(mlx5_counters)},
 };
 
 /* ---- which port is the interface's ---- */
 
 #define PORTS_MOST 64
+#define DEVICES_MOST 4 /* without a network device of their own */
 #define GIDS_MOST 4 /* of a port: the first are the network device's own */
 
 static bool has_port(int root_fd, const char *device, int port)
@@ -225,13 +244,41 @@ static int port_of(struct taut_counters *c, int root_fd, const char *device)
     return is_named ? -1 : by_number(c, root_fd);
 }
 
+/* Soft RoCE and soft iWARP are devices over a network device, and not of it:
+ * the first whose port names the interface. */
+static int find_software(struct taut_counters *c, int root_fd, char *device,
+                         size_t room)
+{
+    int fd = openat(root_fd, CLASS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *e;
+    bool is_named, is_found = false;
+
+    if (dir == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    for (int n = 0; n < DEVICES_MOST && !is_found && (e = readdir(dir));) {
+        if (e->d_name[0] == '.' || strlen(e->d_name) >= room)
+            continue;
+        n++;
+        is_found = carries(c, root_fd, e->d_name, 1, &is_named);
+        if (is_found)
+            snprintf(device, room, "%s", e->d_name);
+    }
+    closedir(dir);
+    return is_found ? 0 : -1;
+}
+
 static int find_ib(struct taut_counters *c, int root_fd)
 {
     char path[96], device[40];
     int port = 1;
 
     taut_counters_path(path, sizeof(path), c->interface, "/device/infiniband");
-    if (taut_counters_first(c, root_fd, path, device, sizeof(device)) < 0)
+    if (taut_counters_first(c, root_fd, path, device, sizeof(device)) < 0 &&
+        find_software(c, root_fd, device, sizeof(device)) < 0)
         return -1;
     if (has_port(root_fd, device, 2))
         port = port_of(c, root_fd, device);

@@ -266,6 +266,22 @@ START_TEST(ports_of_other_drivers)
 }
 END_TEST
 
+/* It is over a network device, and not of it: nothing leads from there to it. */
+START_TEST(soft_roce_is_found_by_the_interface_that_it_names)
+{
+    const struct taut_counters *c =
+        read_tree("rxe", &taut_counters_ib, 0, "hsn0");
+
+    ck_assert_str_eq(c->place, "rxe_a/1");
+    ck_assert_int_eq(value_of(c, "completer_retry_err"), 101);
+    ck_assert_int_eq(value_of(c, "sent_pkts"), 115);
+    ck_assert_int_eq(value_of(c, "port_rcv_data"), -1);
+    ck_assert_uint_eq(c->bad, 0);
+    c = read_tree("rxe", &taut_counters_ib, 1, "eth0");
+    ck_assert_uint_eq(c->count, 0);
+}
+END_TEST
+
 START_TEST(each_network_device_has_its_own_port_of_a_card)
 {
     const struct taut_counters *c =
@@ -670,6 +686,7 @@ int main(void)
     tcase_add_test(tc, a_speed_that_is_not_known_is_no_error);
     tcase_add_test(tc, an_infiniband_port);
     tcase_add_test(tc, ports_of_other_drivers);
+    tcase_add_test(tc, soft_roce_is_found_by_the_interface_that_it_names);
     tcase_add_test(tc, each_network_device_has_its_own_port_of_a_card);
     tcase_add_test(tc, two_devices_of_one_card_share_its_link);
     tcase_add_test(tc, a_link_trained_down_and_a_narrow_slot);

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What RDMA ports of other drivers tell of losses and of congestion: hw_counters of a port of
--- irdma (Intel), efa (Amazon), bnxt_re (Broadcom), mana (Microsoft) and hns (HiSilicon).
+-- irdma (Intel), efa (Amazon), bnxt_re (Broadcom), mana (Microsoft), hns (HiSilicon) and rxe (soft
+-- RoCE).
 --
 -- What they count of traffic is told by the port and the network device, too.  Widths are taken for
 -- 64 bits, so that a wrap of 32 looks like a reset, which is no growth.
@@ -15,12 +16,13 @@ end
 local IRDMA, EFA = driver "irdma/verbs.c", driver "efa/efa_verbs.c"
 local BNXT, MANA = driver "bnxt_re/hw_counters.c", driver "mana/counters.c"
 local HNS = driver "hns/hns_roce_main.c"
+local RXE = "Linux, drivers/infiniband/sw/rxe/rxe_hw_counters.c"
 local AS_MLX5 = "; the rate is that of mlx5's "
 
 local list, counter = catalogue.new {
    side = function(name)
       return (name:find "^tx" or name:find "^requester" or name:find "^retrans" or
-         name:find "Sent$" or name:find "[Rr]etrans" or name == "RTO") and "send" or "receive"
+         name:find "Sent$" or name:find "^completer" or name:find "^rcvd_.*_err$" or name:find "[Rr]etrans" or name == "RTO") and "send" or "receive"
    end }
 
 ---------------------------------------------------------------- kinds that all drivers have
@@ -183,4 +185,28 @@ broken("tx_error_pkt", "packets that could not be sent", HNS)
 congestion("rx_cnp_pkt", "packets", "notices of congestion received", HNS)
 congestion("tx_cnp_pkt", "packets", "notices of congestion sent", HNS)
 
-return { title = "RDMA port of irdma, efa, bnxt_re, mana or hns", list = list }
+---------------------------------------------------------------- rxe
+
+for name, means in pairs {
+   out_of_seq_request = "packets that came out of their order",
+   rcvd_seq_err = "the peer missed a packet of ours and asked for it again",
+} do
+   out_of_order(name, "packets", means, RXE)
+end
+timeouts("completer_retry_err", RXE)
+given_up("retry_exceeded_err", RXE)
+for name, means in pairs {
+   rcvd_rnr_err = "the peer had no buffer ready for a message",
+   send_rnr_err = "a message came and no buffer was ready for it",
+   retry_rnr_exceeded_err = "connections given up since the peer had no buffer",
+} do
+   congestion(name, "packets", means, RXE)
+end
+for name, means in pairs {
+   sent_pkts = "packets sent", rcvd_pkts = "packets received",
+   send_err = "packets that the network device did not take",
+} do
+   harmless(name, "packets", means, RXE)
+end
+
+return { title = "RDMA port of irdma, efa, bnxt_re, mana, hns or rxe", list = list }
