@@ -20,7 +20,8 @@ const char taut_arguments_usage[] =
     "           [--job N] [--restart N] [--uid N] [--partition NAME]\n"
     "           [--node NAME] [--nodes HOSTLIST] [--slurm VERSION]\n"
     "           [--ticket] [--from-environ] [--sysroot DIR] [--modules DIR]\n"
-    "           [--owner JSON]\n";
+    "           [--owner JSON]\n"
+    "       taut-probe pair --help\n";
 
 struct cursor {
     int argc, at;

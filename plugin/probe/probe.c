@@ -240,6 +240,24 @@ const char *__asan_default_options(void)
 }
 #endif
 
+/* `taut-probe pair' is a program of its own beside this one, since nothing of
+ * it belongs into a prolog.  Returns the exit status where it cannot start. */
+static int become_pair(char *argv[])
+{
+    static const char name[] = "taut-pair";
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - sizeof(name));
+
+    while (n > 0 && path[n - 1] != '/')
+        n--;
+    if (n > 0) {
+        memcpy(path + n, name, sizeof(name));
+        execv(path, argv);
+    }
+    fprintf(stderr, "taut-probe: %s: %s\n", name, strerror(errno));
+    return 2;
+}
+
 int main(int argc, char *argv[])
 {
     int64_t start_ns = taut_now_ns();
@@ -249,6 +267,8 @@ int main(int argc, char *argv[])
     int rc = 0;
 
     mallopt(M_ARENA_MAX, 1); /* no heap of its own for each short thread */
+    if (argc > 1 && strcmp(argv[1], "pair") == 0)
+        return become_pair(argv + 1);
     memset(&p, 0, sizeof(p));
     if (taut_arguments_parse(&p.args, argc, argv,
                              is_survey ? warn_stderr : warn, &why) < 0) {

@@ -294,6 +294,15 @@ END
     [ "$(json 'print(#d.hosts, d.gain >= 1)')" = $'16\ttrue' ]
 }
 
+# As an administrator tries a transport before he trusts the prolog.
+@test "pair: two nodes test by hand, by srun" {
+    run lab exec "$TAUT_PREFIX/libexec/taut/taut-probe" pair n2 n5 --interface hsn0 --repeat 1
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *"n2>n5"*"n5>n2"* ]]
+    [ "$(grep -c '1 stream .*B/s.*B/s' <<<"$output")" -eq 1 ]
+}
+
 @test "used: every command once more, with a drained node and a slow link" {
     lab degrade n3/tx 25
     lab degrade r1.0.0/Y+ 25

@@ -22,7 +22,8 @@ local AS_MLX5 = "; the rate is that of mlx5's "
 local list, counter = catalogue.new {
    side = function(name)
       return (name:find "^tx" or name:find "^requester" or name:find "^retrans" or
-         name:find "Sent$" or name:find "^completer" or name:find "^rcvd_.*_err$" or name:find "[Rr]etrans" or name == "RTO") and "send" or "receive"
+         name:find "Sent$" or
+         name:find "^completer" or name:find "^rcvd_.*_err$" or name:find "[Rr]etrans" or name == "RTO") and "send" or "receive"
    end }
 
 ---------------------------------------------------------------- kinds that all drivers have
