@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 #define LEAD_MS 200  /* to connect */
 #define LIMIT_MS 3000
 #define MANY_STREAMS 4
+#define TRIES 2
 
 /* ---- the rails ---- */
 
@@ -348,7 +350,14 @@ static int test_once(struct talk *t, const struct job *mine,
     return 0;
 }
 
-/* The best of some tests: what other traffic leaves is less. */
+static bool has_figure(const struct job *job, const struct outcome out[2])
+{
+    return job->mode == TAUT_MODE_LATENCY ? out[0].half_ns >= 0
+                                          : out[1].Bps > 0;
+}
+
+/* The best of some tests: what other traffic leaves is less.  Where the first
+ * TRIES have no figure, nor will others. */
 static int test_best(struct talk *t, struct job *job, struct outcome best[2])
 {
     const char *transport = uses_ofi(t->ends) ? "ofi" : "tcp";
@@ -372,13 +381,15 @@ static int test_best(struct talk *t, struct job *job, struct outcome best[2])
                         : out[1].Bps > best[1].Bps;
         if (is_better || i == 0)
             memcpy(best, out, sizeof(out));
+        if (!has_figure(job, best) && i + 1 == TRIES)
+            break;
     }
     return 0;
 }
 
 static void rate_text(char *text, size_t room, double Bps)
 {
-    if (Bps < 0)
+    if (Bps <= 0)
         snprintf(text, room, "-");
     else if (Bps >= 1e9)
         snprintf(text, room, "%.2f GB/s", Bps / 1e9);
@@ -401,10 +412,8 @@ static void complain_of(struct talk *t, const struct job *job,
                         const struct outcome out[2])
 {
     const char *error = *out[0].error ? out[0].error : out[1].error;
-    bool has = job->mode == TAUT_MODE_LATENCY ? out[0].half_ns >= 0
-                                              : out[1].Bps > 0;
 
-    if (has)
+    if (has_figure(job, out))
         return;
     t->failed++;
     fprintf(stderr, "taut-probe pair: rail %d, %s to %s: %s\n", job->rail + 1,

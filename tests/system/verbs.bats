@@ -17,6 +17,14 @@ pair() {
     "$vm/run" --seconds 200 bash -c '. "$1"; shift; eval "$1"' _ "$vm/pair.bash" "$1"
 }
 
+# siw COMMAND: the same with soft iWARP
+siw() {
+    "$vm/run" --seconds 200 bash -c 'rdma=siw; . "$1"; shift; eval "$1"' _ "$vm/pair.bash" "$1"
+}
+
+# both_ways: rows in the output with two rates, or two round trips
+both_ways() { grep -c ' [0-9.]* \([MG]B/s\|us\)  *[0-9.]* \([MG]B/s\|us\)' <<<"$output"; }
+
 # figures: of how many tests in the output both ends counted bytes
 figures() { grep -c '"bytes":[1-9][0-9]*.*"bytes":[1-9]' <<<"$output"; }
 
@@ -44,4 +52,29 @@ figures() { grep -c '"bytes":[1-9][0-9]*.*"bytes":[1-9]' <<<"$output"; }
     run pair 'ulimit -l 2048; without="setpriv --bounding-set -ipc_lock"; streams'
     echo "$output"
     grep -q "2048 kB of locked memory are allowed (RLIMIT_MEMLOCK)" <<<"$output"
+}
+
+@test "two rails, each over its own device: streams and round trips" {
+    run -0 pair 'second_rail; by_hand --interface hsn0,hsn1 --provider verbs; wait'
+    echo "$output"
+    [ "$(both_ways)" = 6 ]
+    [ "$(grep -c '^2  *hsn1 ' <<<"$output")" = 3 ]
+}
+
+@test "two nodes test over soft iWARP, which has other connections" {
+    run -0 siw 'by_hand --interface hsn0 --provider verbs'
+    echo "$output"
+    [ "$(both_ways)" = 3 ]
+}
+
+# What the filter of system calls refuses would end it, and a peer that has gone
+# is waited for no longer than a test.
+@test "a device that goes in the middle of it ends no process, and holds up none" {
+    run pair '(sleep 6; ip netns exec b rdma link delete rxe_b) &
+        SECONDS=0; by_hand --interface hsn0 --provider verbs --repeat 100 --ms 50; echo "status $?"
+        wait; echo "after $SECONDS s"'
+    echo "$output"
+    grep -q "^status [12]$" <<<"$output"
+    ! grep -q "Bad system call\|Segmentation\|not over" <<<"$output"
+    [ "$(sed -n 's/^after \([0-9]*\) s$/\1/p' <<<"$output")" -le 150 ]
 }

@@ -19,11 +19,18 @@ local HNS = driver "hns/hns_roce_main.c"
 local RXE = "Linux, drivers/infiniband/sw/rxe/rxe_hw_counters.c"
 local AS_MLX5 = "; the rate is that of mlx5's "
 
+-- Names of what an adapter counts as a sender.
+local SENT = { "^tx", "^requester", "^retrans", "Sent$", "[Rr]etrans", "^RTO$", "^completer",
+   "^rcvd_.*_err$" }
+
 local list, counter = catalogue.new {
    side = function(name)
-      return (name:find "^tx" or name:find "^requester" or name:find "^retrans" or
-         name:find "Sent$" or
-         name:find "^completer" or name:find "^rcvd_.*_err$" or name:find "[Rr]etrans" or name == "RTO") and "send" or "receive"
+      for _, pattern in ipairs(SENT) do
+         if name:find(pattern) then
+            return "send"
+         end
+      end
+      return "receive"
    end }
 
 ---------------------------------------------------------------- kinds that all drivers have
