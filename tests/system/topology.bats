@@ -219,3 +219,118 @@ END
     [ "$status" -eq 0 ]
     [[ $output == "health unknown: tautd does not answer at $PWD/no.sock: "* ]]
 }
+
+# A machine of two fabrics, nodes 4 to 6 in both.
+two_fabrics() {
+    cat >two.lua <<'END'
+fabrics = {
+   ib = fattree { nodes_per_leaf = 2, levels = { { down = 3, up = 2 } }, nodes = "n[1-6]",
+      capacity = 25 * GB },
+   eth = fattree { nodes_per_leaf = 3, levels = { { down = 2, up = 2 } }, nodes = "n[4-9]",
+      capacity = 3 * GB, routing = "ecmp" },
+}
+END
+    # each alone, as it is written there
+    sed -n '/ib = /,/GB }/p' two.lua | sed 's/ib = /topology = /; $s/,$//' >ib.lua
+    sed -n '/eth = /,/ecmp/p' two.lua | sed 's/eth = /topology = /; $s/,$//' >eth.lua
+}
+
+@test "several fabrics: each is shown, checked and exported as it is alone" {
+    two_fabrics
+    run "$taut" topology check -m two.lua --slurm-conf -
+    [ "$status" -eq 0 ]
+    [[ $output == "fabric eth"*"fabric ib"* ]]
+    run "$taut" topology export slurm -m two.lua
+    [ "$status" -eq 2 ]
+    [[ $output == *"--fabric is needed: two.lua has several (eth, ib)"* ]]
+    local f form
+    for f in eth ib; do
+        "$taut" topology show -m two.lua --fabric "$f" --json | sed '/"fabric": /d; /"file"/d; /wiring/d' >got
+        "$taut" topology show -m "$f.lua" --json | sed '/"file"/d; /wiring/d' >want
+        cmp got want
+        for form in tree block names ranks; do
+            "$taut" topology export slurm --as "$form" -m two.lua --fabric "$f" | sed 1d >got
+            "$taut" topology export slurm --as "$form" -m "$f.lua" | sed 1d >want
+            cmp got want
+        done
+    done
+    run "$taut" topology show -m two.lua --fabric ethernet
+    [ "$status" -eq 2 ]
+    [[ $output == *"--fabric: expected one of eth, ib, got 'ethernet'"* ]]
+    run "$taut" topology show -m ib.lua --fabric ib
+    [ "$status" -eq 2 ]
+    [[ $output == *"--fabric: ib.lua has one topology, and no 'fabrics'"* ]]
+}
+
+@test "several fabrics: a question goes to those that have what it names" {
+    two_fabrics
+    run "$taut" topology route n4 n6 -m two.lua --json
+    [ "$status" -eq 0 ]
+    jq -e '.fabrics | keys == ["eth", "ib"]' <<<"$output"
+    jq -e '.fabrics.eth.stages | length == 2' <<<"$output"
+    jq -e '[.fabrics.ib.stages[][].component] == ["n4:2/tx", "ib:leaf1/4", "ib:spine1/3", "n6:2/rx"]' \
+        <<<"$output"
+    run "$taut" topology route n1 n6 -m two.lua --json
+    [ "$status" -eq 0 ]
+    jq -e '.fabric == "ib"' <<<"$output"
+    run "$taut" topology route n1 n9 -m two.lua
+    [ "$status" -eq 2 ]
+    [[ $output == *"no route leads from one to another (n1:"*"ib; n9: eth)"* ]]
+    run "$taut" topology route n4 n6 -m two.lua --fabric ib --rail 1
+    [ "$status" -eq 2 ]
+    [[ $output == *"--rail: expected 2 to 2 in fabric ib, got 1"* ]]
+    run "$taut" topology show eth:leaf0 -m two.lua
+    [ "$status" -eq 0 ]
+    [[ $output == "router      eth:leaf0"* ]]
+    run "$taut" topology dependents leaf0 -m two.lua --fabric ib
+    [ "$status" -eq 0 ]
+    run "$taut" topology show leaf7 -m two.lua
+    [ "$status" -eq 2 ]
+    [[ $output == *"has no component 'leaf7'"* ]]
+    # what fails in one fabric fails in that one
+    run "$taut" topology check -m two.lua --slurm-conf - --fail ib:leaf0 --json
+    [ "$status" -eq 1 ]
+    jq -e '.fabrics.eth.findings == [] and .fabrics.ib.findings[0].kind == "unroutable"' <<<"$output"
+    run "$taut" topology check -m two.lua --slurm-conf - --fail leaf0
+    [ "$status" -eq 2 ]
+    [[ $output == *"--fail: two.lua has no component 'leaf0'"* ]]
+}
+
+@test "several fabrics: nodes of slurm.conf may be in any of them" {
+    two_fabrics
+    echo 'NodeName=n[1-10]' >slurm.conf
+    run "$taut" topology check -m two.lua --slurm-conf slurm.conf
+    [ "$status" -eq 1 ]
+    [[ $output == *"nodes in slurm.conf that are not in the topology: 1"*n10* ]]
+    [ "$(grep -c n10 <<<"$output")" -eq 1 ]
+    [[ $output == *"fabric ib"*"nothing to say" ]]
+}
+
+@test "several fabrics: one picture has all of them, or one" {
+    two_fabrics
+    run "$taut" topology draw -m two.lua --fail eth:leaf0/4=0.5 -o two.svg
+    [ "$status" -eq 0 ]
+    [[ $output == "two.svg: 20 links"* ]]
+    grep -q '>fabric eth: 6 nodes, 4 routers, 8 links' two.svg
+    grep -q '>fabric ib: 6 nodes, 5 routers, 12 links' two.svg
+    grep -q '>eth:leaf0/4 slow, 50% left' two.svg
+    run "$taut" topology draw -m two.lua --fabric ib -o ib.svg
+    [ "$status" -eq 0 ]
+    [[ $output == "ib.svg: 12 links"* ]]
+    ! grep -q eth: ib.svg
+    run "$taut" topology draw -m two.lua --plane Z=1
+    [ "$status" -eq 2 ]
+}
+
+@test "several fabrics: what is wrong in one is named with its line" {
+    two_fabrics
+    sed -i 's/down = 2/down = 0/' two.lua
+    run "$taut" topology show -m two.lua
+    [ "$status" -eq 1 ]
+    [[ $output == *"two.lua:4: fabrics.eth.levels"* ]]
+    two_fabrics
+    echo 'topology = torus { dims = { 2 }, nodes = "n[1-2]" }' >>two.lua
+    run "$taut" topology show -m two.lua
+    [ "$status" -eq 1 ]
+    [[ $output == *"two.lua:1: fabrics: expected either this or 'topology', got both"* ]]
+}

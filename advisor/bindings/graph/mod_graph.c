@@ -154,7 +154,7 @@ static int graph_new(lua_State *L)
     struct taut_error err = {""};
 
     luaL_checktype(L, 1, LUA_TTABLE);
-    struct taut_lua_graph *h = lua_newuserdatauv(L, sizeof(*h), 1);
+    struct taut_lua_graph *h = lua_newuserdatauv(L, sizeof(*h), 2);
     *h = (struct taut_lua_graph){.graph = NULL};
     luaL_setmetatable(L, TAUT_GRAPH_CLASS);
     lua_newtable(L);

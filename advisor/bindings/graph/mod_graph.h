@@ -8,7 +8,8 @@
 
 #define TAUT_GRAPH_CLASS "taut.graph"
 
-/* Its user value 1 is the table of interned stages: key → stage. */
+/* Its user value 1 is the table of interned stages: key → stage; 2 the
+ * parameters of an engine that needs them for as long as the graph lives. */
 struct taut_lua_graph {
     struct taut_graph *graph;
     struct taut_route route; /* scratch of the main thread */

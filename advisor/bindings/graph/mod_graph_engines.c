@@ -82,8 +82,8 @@ static int torus(lua_State *L, struct taut_graph *g, struct taut_error *err)
 
 static const struct row rows[] = {
     {"dragonfly", taut_lua_dragonfly}, {"hyperx", taut_lua_hyperx},
-    {"tables", taut_lua_tables},       {"torus", torus},
-    {"updown", taut_lua_updown},
+    {"joined", taut_lua_joined},       {"tables", taut_lua_tables},
+    {"torus", torus},                  {"updown", taut_lua_updown},
 };
 
 int taut_graph_lua_engine(lua_State *L)

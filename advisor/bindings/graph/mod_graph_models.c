@@ -7,17 +7,19 @@
 #include "advisor/bindings/graph/mod_graph_models.h"
 #include "advisor/lib/graph/dragonfly/dragonfly.h"
 #include "advisor/lib/graph/hyperx/hyperx.h"
+#include "advisor/lib/graph/joined/joined.h"
 #include "advisor/lib/graph/tables/tables.h"
 #include "advisor/lib/graph/updown/updown.h"
 
 #define PARAMETERS 3
+#define KEPT 2 /* user value of a graph: see mod_graph.h */
 
-/* n whole numbers of field 'name', which the stack goes on holding; NULL
- * where there is no such field and it 'may_lack'. */
-static const uint32_t *numbers(lua_State *L, const char *name, uint32_t n,
-                               bool may_lack)
+/* n whole numbers of field 'name' of the table at 'index', which the stack
+ * goes on holding; NULL where there is no such field and it 'may_lack'. */
+static const uint32_t *numbers_of(lua_State *L, int index, const char *name,
+                                  uint32_t n, bool may_lack)
 {
-    if (lua_getfield(L, PARAMETERS, name) == LUA_TNIL && may_lack) {
+    if (lua_getfield(L, index, name) == LUA_TNIL && may_lack) {
         lua_pop(L, 1);
         return NULL;
     }
@@ -35,6 +37,12 @@ static const uint32_t *numbers(lua_State *L, const char *name, uint32_t n,
         lua_pop(L, 1);
     }
     return out;
+}
+
+static const uint32_t *numbers(lua_State *L, const char *name, uint32_t n,
+                               bool may_lack)
+{
+    return numbers_of(L, PARAMETERS, name, n, may_lack);
 }
 
 static double share(lua_State *L, const char *name)
@@ -129,4 +137,28 @@ int taut_lua_tables(lua_State *L, struct taut_graph *g, struct taut_error *err)
             return -1;
     }
     return 0;
+}
+
+int taut_lua_joined(lua_State *L, struct taut_graph *g, struct taut_error *err)
+{
+    lua_getfield(L, PARAMETERS, "parts");
+    luaL_checktype(L, -1, LUA_TTABLE);
+    int list = lua_gettop(L);
+    uint32_t n = (uint32_t)lua_rawlen(L, list);
+    luaL_argcheck(L, n >= 1 && n <= g->rails, PARAMETERS,
+                  "as many parts as there are rails at most");
+    struct taut_joined_part *part = taut_lua_buffer(L, n, sizeof(*part));
+    luaL_checkstack(L, 4 * (int)n, "parts");
+    for (uint32_t i = 0; i < n; i++) {
+        lua_rawgeti(L, list, (lua_Integer)i + 1);
+        luaL_checktype(L, -1, LUA_TTABLE);
+        int at = lua_gettop(L);
+        lua_getfield(L, at, "graph");
+        part[i].graph = taut_check_ready(L, -1)->graph;
+        part[i].node =
+            numbers_of(L, at, "nodes", part[i].graph->nodes, false);
+    }
+    lua_pushvalue(L, PARAMETERS);
+    lua_setiuservalue(L, 1, KEPT);
+    return taut_joined_create(g, part, n, err);
 }

@@ -46,16 +46,38 @@ local function environment()
    return env, given
 end
 
+-- What a file says of the machine: one topology, or several fabrics.
+local function machine_of(path, given)
+   local topo_conf, fabrics = given.topology, given.fabrics
+   given.topology, given.fabrics = nil, nil
+   if fabrics == nil then
+      return topo_conf
+   elseif topo_conf ~= nil then
+      return nil, ("%s:%d: fabrics: expected either this or 'topology', got both"):format(path,
+         overlay.line_of(path, "fabrics"))
+   end
+   return { kind = "fabrics", fabrics = fabrics }
+end
+
+-- Line of what an error speaks of: "topology.levels: …", "fabrics.ib.levels: …".
+local function line_of_error(path, err)
+   local name, key = err:match "^fabrics%.([%w_-]+)%.?([%w_]*)"
+   if name or err:find "^fabrics" then
+      return overlay.line_of(path, "fabrics", name and name:gsub("%-", "%%-") or nil,
+         key ~= "" and key or nil)
+   end
+   return overlay.line_of(path, "topology", (err:match("^topology%.([%w_]+)")))
+end
+
 -- Builds the topology that the file at `path` gave.
 local function build_topology(path, topo_conf)
    if type(topo_conf) ~= "table" then
       return nil, ("%s:%d: topology: expected torus { … }"):format(path,
-         overlay.line_of(path, nil, "topology"))
+         overlay.line_of(path, "topology"))
    end
    local topo, err = topology.build(topo_conf)
    if not topo then
-      local name = err:match("^topology%.([%w_]+)")
-      return nil, ("%s:%d: %s"):format(path, overlay.line_of(path, "topology", name), err)
+      return nil, ("%s:%d: %s"):format(path, line_of_error(path, err), err)
    end
    return topo
 end
@@ -69,7 +91,12 @@ function config.machine(path)
    if not ok then
       return nil, err
    end
-   return build_topology(path, given.topology)
+   local topo_conf
+   topo_conf, err = machine_of(path, given)
+   if err then
+      return nil, err
+   end
+   return build_topology(path, topo_conf)
 end
 
 local function fabric_paths(fabric, paths)
@@ -201,8 +228,11 @@ function config.load(path, paths)
    if not ok then
       return nil, err
    end
-   local topo_conf = given.topology
-   given.topology = nil
+   local topo_conf
+   topo_conf, err = machine_of(path, given)
+   if err then
+      return nil, err
+   end
    local conf, hints = settings_of(path, given)
    if not conf then
       return nil, hints

@@ -5,25 +5,24 @@ local settings = require "taut.config.settings"
 local overlay = {}
 
 --- Line where a setting is assigned, for errors found after the file has run.
-function overlay.line_of(path, section, name)
-   local f = io.open(path)
-   if not f then
-      return 1
+-- @param ... names, each inside the one before: the last that is found counts; nil is left out
+function overlay.line_of(path, ...)
+   local words, f = {}, io.open(path)
+   for i = 1, select("#", ...) do
+      words[#words + 1] = (select(i, ...))
    end
-   local n, found, inside = 0, nil, section == nil
-   for line in f:lines() do
+   local n, found, at = 0, 1, 1
+   for line in f and f:lines() or function() end do
       n = n + 1
       local code = line:gsub("%-%-.*", "")
-      if section and code:find("%f[%w_]" .. section .. "%s*=") then
-         inside, found = true, n
-      end
-      if inside and name and code:find("%f[%w_]" .. name .. "%s*=") then
-         f:close()
-         return n
+      while words[at] and code:find("%f[%w_]" .. words[at] .. "%s*=") do
+         found, at = n, at + 1
       end
    end
-   f:close()
-   return found or 1
+   if f then
+      f:close()
+   end
+   return found
 end
 
 local function full(section, name)

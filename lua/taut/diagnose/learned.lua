@@ -84,7 +84,7 @@ local function set(self, class, Bps, was)
       unknown.known(self.topo, c, Bps)
       self.evidence:unknown(c, false)
    end
-   self.topo.graph:update()
+   self.topo:capacities_changed()
    self.changed = true
    return was and math.abs(Bps - was) > self.s.ceiling * was
 end

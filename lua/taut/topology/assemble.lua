@@ -63,7 +63,7 @@ end
 
 -- A value as text, the same for equal values.
 local function describe(v, out)
-   if type(v) == "function" then
+   if type(v) == "function" or type(v) == "userdata" then
       return out -- has another text each time; what it gives stands in other parameters
    elseif type(v) ~= "table" then
       out[#out + 1] = tostring(v)

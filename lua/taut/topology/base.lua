@@ -398,6 +398,11 @@ function Base:classes()
    return classes, unused
 end
 
+--- What some components carry is known now: routing that shares out by it is told.
+function Base:capacities_changed()
+   assert(self.graph:update())
+end
+
 Base.neighbours = neighbours.groups
 Base.load = load.of
 Base.set_health = health.set

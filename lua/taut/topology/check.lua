@@ -134,8 +134,9 @@ local function in_slurm(topo, slurm, list)
          here[#here + 1] = name
       end
    end
-   for _, name in ipairs(slurm.names) do
-      if not topo.node_id[name] then
+   local whole = slurm.whole or topo
+   for _, name in ipairs(slurm.is_said and {} or slurm.names) do
+      if not whole.node_id[name] then
          there[#there + 1] = name
       end
    end
@@ -144,7 +145,8 @@ local function in_slurm(topo, slurm, list)
 end
 
 --- @param topo topology
--- @param o { slurm = { names = array, known = map }, rerouted = what set_health told,
+-- @param o { slurm = { names = array, known = map; of a fabric of several whole = topology of all,
+--   is_said = of another one it was said what no fabric has }, rerouted = what set_health told,
 --   around = map of what the fabric has routed around }, each or nil
 -- @return array of { kind =, text =, count =, names = array, the first thousand }
 function check.all(topo, o)

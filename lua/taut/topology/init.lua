@@ -44,6 +44,9 @@
 --   set_health(left [, opt])  failures and what follows from them (health.lua)
 --   coordinates(r), router_at(at)  where the kind has them
 --   graph            the C object (doc/internals/bindings.md)
+--
+-- Of several fabrics (fabrics/init.lua) it also has `fabrics`, part_of(c) and of_part(f, c), and
+-- each part's topology has `fabric`.
 local registry = {
    dragonfly = "taut.topology.dragonfly",
    fattree = "taut.topology.fattree",
@@ -54,6 +57,7 @@ local registry = {
 }
 
 local addresses = require "taut.topology.addresses"
+local fabrics = require "taut.topology.fabrics"
 local tables = require "taut.base.tables"
 local node_classes = require "taut.topology.node_classes"
 local unknown = require "taut.topology.unknown"
@@ -66,11 +70,14 @@ local topology = {}
 topology.kinds = tables.keys(registry)
 
 --- Build a topology from its configuration.
--- @param conf table with `kind` and what the kind wants
+-- @param conf table with `kind` and what the kind wants; kind "fabrics": { fabrics = map name →
+--   such tables }, of a machine that has several
 -- @return the object, or nil and what is wrong
 function topology.build(conf)
    local name = registry[conf.kind]
-   if not name then
+   if conf.kind == "fabrics" then
+      return fabrics.build(conf, topology.build)
+   elseif not name then
       return nil, ("topology kind '%s' is not known (known: %s)"):format(tostring(conf.kind),
          table.concat(topology.kinds, ", "))
    end

@@ -63,12 +63,20 @@ function unknown.open(topo, c, cables, guess)
    if topo.graph then
       topo.graph:set_capacity(c, topo.capacity[c])
    end
+   if topo.graph and topo.fabrics then
+      local f, k = topo:part_of(c)
+      unknown.open(f.topo, k, cables, guess)
+   end
 end
 
 --- Component c carries so much.
 function unknown.known(topo, c, Bps)
    topo.open[c], topo.capacity[c] = nil, Bps
    topo.graph:set_capacity(c, Bps)
+   if topo.fabrics then
+      local f, k = topo:part_of(c)
+      unknown.known(f.topo, k, Bps)
+   end
 end
 
 --- What a component is compared with when its capacity is learned: its class, and how many cables

@@ -156,7 +156,7 @@ local function plain(job, d)
 end
 
 function map.run(args)
-   local self, err = scene.open(args)
+   local self, err = scene.one(args)
    if not self then
       report.complain("map: ", err)
       return 1

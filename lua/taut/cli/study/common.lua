@@ -220,9 +220,9 @@ local function constants(m, args)
 end
 
 --- Open a machine.
--- @return machine and what scene.open gives; or nil and what is wrong
+-- @return machine and what scene.one gives; or nil and what is wrong
 function common.machine(args)
-   local found, err = scene.open(args)
+   local found, err = scene.one(args)
    local m
    if found then
       m, err = machine.new(found.topo, { inside = args.inside })

@@ -55,6 +55,9 @@ function command.run(args, scene)
       report.complain("check: ", err)
       return 2
    end
+   if slurm then
+      slurm.whole, slurm.is_said = scene.whole, scene.whole and not scene.is_first
+   end
    local list = check.all(scene.topo, { slurm = slurm, rerouted = scene.rerouted,
       around = scene.around })
    if args.json then

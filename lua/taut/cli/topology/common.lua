@@ -228,9 +228,15 @@ function common.footer(scene, is_said)
    end
 end
 
---- Print an answer as JSON; with --fail what it supposes and what follows in `supposed`.
+--- Print an answer as JSON, with the fabric's name where there are several; with --fail what it
+-- supposes and what follows in `supposed`.
 function common.json(scene, data)
    data.supposed = supposed(scene)
+   data.fabric = scene.fabric and scene.fabric.name
+   if scene.answers then -- of several fabrics, which are printed together
+      scene.answers[data.fabric] = data
+      return
+   end
    print(json.encode(data, 2))
 end
 

@@ -19,6 +19,11 @@ function dependents.setup(parser)
    parser:flag("-c --cable"):description "The cable: both directions, as when it is pulled."
 end
 
+--- What it is asked about.
+function dependents.names(args)
+   return { args.component }
+end
+
 -- Nodes at the ends of a component, or on the router.
 local function at_ends(topo, list, r)
    return r and topo:on_router(r) or topo:ends(list[1])

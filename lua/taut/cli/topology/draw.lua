@@ -4,7 +4,8 @@ local json = require "taut.json"
 local output = require "taut.cli.output"
 local report = require "taut.report"
 
-local command = { summary = "A picture (SVG) of routers and links, coloured by health." }
+local command = { summary = "A picture (SVG) of routers and links, coloured by health.",
+   whole = true }
 
 function command.setup(parser)
    parser:option("-o --output"):description "Write to this file.":argname "<file>"

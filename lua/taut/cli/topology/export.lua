@@ -4,8 +4,10 @@ local json = require "taut.json"
 local output = require "taut.cli.output"
 local report = require "taut.report"
 local slurm = require "taut.topology.export.slurm"
+local topology = require "taut.topology"
 
-local export = { summary = "Files for Slurm: topology.conf, topology.yaml, nodes in a good order." }
+local export = { summary = "Files for Slurm: topology.conf, topology.yaml, nodes in a good order.",
+   single = true }
 
 function export.setup(parser)
    parser:argument("target"):description "The program that reads it.":choices { "slurm" }
@@ -42,7 +44,8 @@ end
 
 local function text_of(d, scene)
    local lines = {
-      ("# Made by taut topology export from %s"):format(scene.path:gsub("%c", "?")),
+      ("# Made by taut topology export from %s%s"):format(scene.path:gsub("%c", "?"),
+         scene.fabric and ", fabric " .. scene.fabric.name or ""),
       "# " .. d.hint,
       ("# order: %s, %s"):format(d.order.name, d.order.about),
       "# mean hops between two nodes of so many consecutive ones:",
@@ -79,7 +82,9 @@ function export.run(args, scene)
       report.complain "export: --prefix: expected letters and digits, a letter first"
       return 2
    end
-   local d, err = slurm.export(scene.topo, { form = args.as, yaml = yaml, order = args.order,
+   -- Slurm reads of one fabric: its switches have the names that they have there
+   local topo = scene.fabric and assert(topology.build(scene.fabric.conf)) or scene.topo
+   local d, err = slurm.export(topo, { form = args.as, yaml = yaml, order = args.order,
       leaf = args.leaf, prefix = args.prefix })
    if d and args.json and not args.output then
       print(json.encode(plain(d, args), 2))

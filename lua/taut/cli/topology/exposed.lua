@@ -14,6 +14,11 @@ function exposed.setup(parser)
       "<nodes>":convert(common.whole)
 end
 
+--- What it is asked about.
+function exposed.names(args)
+   return { args.component }
+end
+
 -- @param set of components
 local function uses(route, set)
    for _, stage in ipairs(route) do

@@ -7,6 +7,11 @@
 --   run(args, scene)   → exit status; `scene` is what taut.cli.scene gives: topology and health
 --   offline = true     it wants no topology: run(args), and it has no --machine and no --fail
 --   has_json = false   it has no --json
+--   names(args)        names of components, nodes and routers that it is asked about, where it is
+--   single = true      of a machine of several fabrics it looks at one; whole = true: at all of
+--                      them at once.  Others look at one after the other, and give their answers
+--                      with common.json
+local json = require "taut.json"
 local old = require "taut.cli.old"
 local report = require "taut.report"
 local scene = require "taut.cli.topology.scene"
@@ -39,17 +44,40 @@ function command.setup(parser)
    end
 end
 
+-- Of several fabrics, one after the other; the worst exit status.
+local function run_each(m, args, list)
+   local status, answers = 0, #list > 1 and args.json and {} or nil
+   for i, found in ipairs(list) do
+      found.answers, found.is_first = answers, i == 1
+      if #list > 1 and not args.json then
+         print((i > 1 and "\n" or "") .. "fabric " .. found.fabric.name)
+      end
+      status = math.max(status, m.run(args, found) or 0)
+   end
+   if answers then
+      print(json.encode({ fabrics = answers }, 2))
+   end
+   return status
+end
+
 function command.run(args)
    local m = require("taut.cli.topology." .. args.subcommand)
    if m.offline then
       return m.run(args)
    end
-   local found, err = scene.open(args)
-   if not found then
-      report.complain(err)
-      return err:find "^%-%-" and 2 or 1 -- what an option says is wrong
+   local list, err, is_usage
+   if m.single or m.whole then
+      local found
+      found, err = (m.whole and scene.open or scene.one)(args)
+      list = found and { found }
+   else
+      list, err, is_usage = scene.each(args, m.names and m.names(args))
    end
-   return m.run(args, found)
+   if not list then
+      report.complain(err)
+      return (is_usage or err:find "^%-%-") and 2 or 1 -- what an option says is wrong
+   end
+   return run_each(m, args, list)
 end
 
 return command

@@ -53,6 +53,11 @@ function load.setup(parser)
       :convert(common.whole)
 end
 
+--- What it is asked about; a list that is none says so later.
+function load.names(args)
+   return args.nodelist and hostlist.expand(args.nodelist, 1 << 20) or {}
+end
+
 local function chosen(scene, list)
    if not list then
       return nil

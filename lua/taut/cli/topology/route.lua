@@ -18,6 +18,11 @@ function route.setup(parser)
       function(v) return math.tointeger(tonumber(v)), "expected a whole number, got " .. v end)
 end
 
+--- What it is asked about.
+function route.names(args)
+   return { args.from, args.to }
+end
+
 -- A name that is a node or a router.
 local function find(scene, name)
    local topo = scene.topo
@@ -143,18 +148,21 @@ function route.run(args, scene)
    if from then
       to, err = find(scene, args.to)
    end
-   local rails = scene.topo.rails or 1
-   if to and args.rail and (args.rail < 1 or args.rail > rails) then
-      to, err = nil, ("--rail: expected 1 to %d, got %d"):format(rails, args.rail)
+   -- of several fabrics rails are counted through
+   local before, rails = scene.fabric and scene.fabric.first_rail or 0, scene.topo.rails or 1
+   local rail = args.rail and args.rail - before
+   if to and rail and (rail < 1 or rail > rails) then
+      to, err = nil, ("--rail: expected %d to %d%s, got %d"):format(before + 1, before + rails,
+         scene.fabric and " in fabric " .. scene.fabric.name or "", args.rail)
    end
    if not to then
       report.complain("route: ", err)
       return 2
    end
-   local there, why = stages(scene, from, to, args.rail)
+   local there, why = stages(scene, from, to, rail)
    local back, why_back
    if args.back then
-      back, why_back = stages(scene, to, from, args.rail)
+      back, why_back = stages(scene, to, from, rail)
    end
    if args.json then
       common.json(scene, { from = args.from, to = args.to, stages = there, error = why,

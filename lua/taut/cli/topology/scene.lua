@@ -24,6 +24,12 @@ function scene.setup(parser)
    parser:option("--fail"):description(
       "Suppose that this component, node or switch has failed, or has only a share of its " ..
       "capacity left."):argname "<name>[=<share>]":count "*"
+   scene.setup_fabric(parser)
+end
+
+--- The option of commands that look at one of several fabrics.
+function scene.setup_fabric(parser)
+   parser:option("--fabric"):description "Of several fabrics this one.":argname "<name>"
 end
 
 --- The installed configuration.
@@ -148,7 +154,7 @@ end
 -- "r1.0.0/X+", "r1.0.0/X+=0.5", "n5", "leaf2"
 local function take_failure(self, text)
    local name, share = text, 0
-   if not self.topo:parts(name) then
+   if not self:parts(name) then
       local left
       name, left = text:match "^(.*)=([^=]*)$"
       share = tonumber(left)
@@ -189,15 +195,10 @@ end
 local Scene = {}
 Scene.__index = Scene
 
---- @param args parsed command line (machine, fail, socket)
--- @return { topo =, path = file it comes from, has_health = does tautd answer,
---   state = { [c] = verdict }, left = { [c] = share of its capacity }, where known,
---   learned = rows of diagnose/learned.lua, or nil,
---   around = what tautd says that the fabric has routed around, supposed = { [c] = share } of
---   --fail, supposed_names = the same as they were given: { component, left }, rerouted = what
---   set_health reports, note = text or nil },
---   or nil and what is wrong
-function scene.open(args)
+---------------------------------------------------------------- one fabric of several
+
+-- The machine and its health, before what --fail supposes.
+local function look(args)
    local self = setmetatable({ state = {}, left = {}, loss = {}, supposed = {}, around = {},
       supposed_names = {} }, Scene)
    local ok, err
@@ -215,13 +216,140 @@ function scene.open(args)
       self.around[c], self.left[c] = left, self.left[c] or left
       self.state[c] = self.state[c] or (left == 0 and "failed" or "slow")
    end
-   return take_failures(self, args.fail)
+   return self
+end
+
+-- The same, of one fabric alone.
+local function narrow(self, f)
+   local own = tables.copy(self)
+   own.topo, own.fabric, own.whole = f.topo, f, self.topo
+   for _, key in ipairs { "state", "left", "loss", "around" } do
+      own[key] = self.topo:for_part(f, self[key])
+   end
+   own.supposed, own.supposed_names = {}, {}
+   return setmetatable(own, Scene)
+end
+
+-- The fabric that --fabric names, or nil and what was expected; false where nobody asked.
+local function named(self, args)
+   local list = self.topo.fabrics
+   if not args.fabric then
+      return false
+   elseif not list then
+      return nil, ("--fabric: %s has one topology, and no 'fabrics'"):format(self.path)
+   elseif not self.topo.fabric_named[args.fabric] then
+      return nil, ("--fabric: expected one of %s, got '%s'"):format(scene.names(list),
+         args.fabric)
+   end
+   return self.topo.fabric_named[args.fabric]
+end
+
+--- Names of fabrics in words: "eth, ib".
+function scene.names(list)
+   return table.concat(tables.map(list, function(f) return f.name end), ", ")
+end
+
+-- Does a fabric have what a name, or a name with its share, stands for?
+local function has(f, text)
+   return f.topo:parts(text) ~= nil or f.topo:parts(text:match "^(.*)=[^=]*$") ~= nil
+end
+
+-- Those of a machine's fabrics that a command is about: all of which have all that it names.
+local function concerned(self, args, names)
+   local list = tables.filter(self.topo.fabrics, function(f)
+      return not tables.any(names, function(name) return not has(f, name) end)
+   end)
+   for _, text in ipairs(args.fail or {}) do
+      if not tables.any(self.topo.fabrics, function(f) return has(f, text) end) then
+         return nil, "--fail: " .. select(2, self:parts(text))
+      end
+   end
+   if #list > 0 then
+      return list
+   end
+   local words = {}
+   for i, name in ipairs(names) do
+      local in_ = tables.filter(self.topo.fabrics, function(f) return has(f, name) end)
+      if #in_ == 0 then
+         return nil, (select(2, self:parts(name))), true
+      end
+      words[i] = ("%s: %s"):format(name, scene.names(in_))
+   end
+   return nil, ("no fabric has all of that, and no route leads from one to another (%s)"):format(
+      table.concat(words, "; ")), true
+end
+
+--- What a subcommand looks at: of a machine of several fabrics each that it is about.
+-- @param args as of open, with `fabric`
+-- @param names of components, nodes and routers that it is asked about
+-- @return array of scenes as of open, of several fabrics with `fabric` and `whole` (the topology of
+--   all of them); or nil, what is wrong, and whether it is in the words of the command line
+function scene.each(args, names)
+   local self, err = look(args)
+   local f, is_usage
+   if self then
+      f, err = named(self, args)
+   end
+   if not self or f == nil then
+      return nil, err
+   elseif not self.topo.fabrics then
+      self, err = take_failures(self, args.fail)
+      return self and { self }, err
+   end
+   local list = { f or nil }
+   if not f then
+      list, err, is_usage = concerned(self, args, names or {})
+   end
+   for i, one in ipairs(list or {}) do
+      local fails = f and args.fail or tables.filter(args.fail or {}, function(text)
+         return has(one, text)
+      end)
+      list[i], err = take_failures(narrow(self, one), fails)
+      if not list[i] then
+         return nil, err
+      end
+   end
+   return list, err, is_usage
+end
+
+--- @param args parsed command line (machine, fail, socket, fabric)
+-- @return { topo =, path = file it comes from, has_health = does tautd answer,
+--   state = { [c] = verdict }, left = { [c] = share of its capacity }, where known,
+--   learned = rows of diagnose/learned.lua, or nil,
+--   around = what tautd says that the fabric has routed around, supposed = { [c] = share } of
+--   --fail, supposed_names = the same as they were given: { component, left }, rerouted = what
+--   set_health reports, note = text or nil },
+--   or nil and what is wrong
+function scene.open(args)
+   local self, err = look(args)
+   local f
+   if self then
+      f, err = named(self, args)
+   end
+   if not self or f == nil then
+      return nil, err
+   end
+   return take_failures(f and narrow(self, f) or self, args.fail)
+end
+
+--- The same for a command that can look at one fabric only, which is to be named where there are
+-- several.
+function scene.one(args)
+   local self, err = scene.open(args)
+   if self and self.topo.fabrics then
+      return nil, ("--fabric is needed: %s has several (%s)"):format(self.path,
+         scene.names(self.topo.fabrics))
+   end
+   return self, err
 end
 
 --- Components by name: one, or all of a node or router.
 -- @return as Base:parts; or nil and what was expected
 function Scene:parts(name)
    local list, r = self.topo:parts(name)
+   if not list and self.fabric then
+      list, r = self.topo:parts(self.fabric.name .. ":" .. name)
+   end
    if list then
       return list, r
    end

@@ -13,6 +13,11 @@ function show.setup(parser)
    parser:argument("what"):description "Router, node or component.":args "?"
 end
 
+--- What it is asked about.
+function show.names(args)
+   return { args.what }
+end
+
 ---------------------------------------------------------------- the machine
 
 local function class_row(list, at, name)
@@ -130,6 +135,12 @@ end
 local function print_machine(d, scene)
    common.say("machine", ("%s%s, of %s"):format(d.kind, d.dims and " " ..
       table.concat(d.dims, " x ") or "", d.file))
+   if scene.fabric then
+      local f = scene.fabric
+      common.say("fabric", ("%s, %s of %d"):format(f.name, f.rails == 1 and "rail " ..
+         f.first_rail + 1 or ("rails %d to %d"):format(f.first_rail + 1, f.first_rail + f.rails),
+         scene.whole.rails))
+   end
    common.say("nodes", ("%d on %d of %s%s"):format(d.nodes, d.routers_with_nodes,
       report.count(d.routers, "router"), d.rails and d.rails > 1 and ", " .. d.rails .. " rails"
       or ""))

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Pictures of a machine, one way of drawing per kind of fabric: adding one is a file and a line.
+local several = require "taut.topology.draw.several"
+
 local draw = {}
 
 local registry = {
@@ -48,6 +50,15 @@ local function way_of(topo)
    return registry.dragonfly, places(topo) or alone
 end
 
+-- All fabrics of a machine.
+local function draw_several(scene, o, name, size)
+   if o and o.plane then
+      return nil, "--plane: a machine of several fabrics has no planes; --fabric names one of them"
+   end
+   return several.draw(scene, { title = o and o.title or ("%s: %d fabrics"):format(name,
+      #scene.topo.fabrics), subtitle = size }, draw.layout)
+end
+
 --- Where everything is drawn.
 -- @param scene { topo =, state =, left =, has_health =, path = }, see taut.cli.scene
 -- @param o { plane =, title = } or nil
@@ -59,17 +70,21 @@ function draw.layout(scene, o)
    for c = 1, #topo.components do
       links = links + (topo:is_link(c) and 1 or 0)
    end
+   local name = scene.path:match "([^/]*)$":gsub("%.lua$", "")
+   local size = ("%d nodes, %d routers, %d links"):format(#topo.nodes, topo.routers, links)
+   if topo.fabrics then
+      return draw_several(scene, o, name, size)
+   end
    local way, at = way_of(topo)
    if o and o.plane and way ~= registry.torus then
       return nil, ("--plane: a %s has no planes, expected a torus, a mesh or a HyperX"):format(
          WORDS[topo.kind_name] or topo.kind_name)
    end
    local shape = topo.dims and " " .. table.concat(topo.dims, " × ") or ""
-   local name = scene.path:match "([^/]*)$":gsub("%.lua$", "")
    return require(way).draw(scene, { plane = o and o.plane, at = at,
       title = o and o.title or ("%s: %s%s"):format(name, (WORDS[topo.kind_name]
          or topo.kind_name), shape),
-      subtitle = ("%d nodes, %d routers, %d links"):format(#topo.nodes, topo.routers, links) })
+      subtitle = size })
 end
 
 --- @param scene, o as of layout

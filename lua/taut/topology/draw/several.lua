@@ -1,0 +1,75 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Several fabrics in one picture, one below the other, each drawn as it is alone.
+local canvas = require "taut.topology.draw.canvas"
+local tables = require "taut.base.tables"
+
+local several = {}
+
+local HEAD, GAP = 34, 26 -- pixels: for a fabric's name, and between two
+
+-- The scene of one fabric (cli/topology/scene.lua).
+local function part_of(scene, f)
+   local own = { topo = f.topo, has_health = scene.has_health, path = scene.path }
+   for _, key in ipairs { "state", "left", "loss" } do
+      own[key] = scene.topo:for_part(f, scene[key] or {})
+   end
+   own.marked = scene.marked and {}
+   for r in pairs(scene.marked or {}) do
+      local own_r = scene.topo:fabric_at(r) == f and r - f.first_router
+      own.marked[own_r or -1] = own_r and true or nil
+   end
+   return own
+end
+
+local function moved(p, dy)
+   return tables.map(p, function(v, i) return i % 2 == 0 and v + dy or v end)
+end
+
+-- All of a fabric's picture again, in the whole's numbers and so much further down.
+local function put(c, f, own, dy)
+   local topo = c.topo
+   for _, b in ipairs(own.boxes) do
+      c:box(b[1], b[2] + dy, b[3], b[4])
+   end
+   for _, k in ipairs(own.cables) do
+      c:cable(topo:of_part(f, k.a), k.b and topo:of_part(f, k.b), moved(k.p, dy), k.curved,
+         k.bundle)
+   end
+   for _, q in ipairs(own.routers) do
+      c:router(f.first_router + q.r, q.x, q.y + dy, q.size)
+   end
+   for _, d in ipairs(own.dots) do
+      c:dot(f.node[d[4]], d[1], d[2] + dy)
+   end
+   for _, l in ipairs(own.labels) do
+      c:label(l[1], l[2] + dy, l[3], tables.copy(l[4]))
+   end
+end
+
+--- @param scene of a topology with several fabrics
+-- @param o { title, subtitle }
+-- @param layout function(scene) → canvas of one fabric, or nil and what is wrong
+-- @return canvas, or nil and what is wrong
+function several.draw(scene, o, layout)
+   local parts, thin, opacity = {}, math.huge, 1
+   for i, f in ipairs(scene.topo.fabrics) do
+      local own, err = layout(part_of(scene, f))
+      if not own then
+         return nil, ("fabric %s: %s"):format(f.name, err)
+      end
+      parts[i] = own
+      thin, opacity = math.min(thin, own.o.thin or 1.2), math.min(opacity, own.o.opacity or 1)
+   end
+   local c = canvas.new(scene, { title = o.title, subtitle = o.subtitle, thin = thin,
+      opacity = opacity < 1 and opacity or nil })
+   local y = 0
+   for i, f in ipairs(scene.topo.fabrics) do
+      c:label(0, y + 14, ("fabric %s: %s"):format(f.name, parts[i].o.subtitle),
+         { size = 14, bold = true })
+      put(c, f, parts[i], y + HEAD)
+      y = c.height + GAP
+   end
+   return c
+end
+
+return several

@@ -1,0 +1,200 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Several fabrics of one machine, as one topology (doc/internals/topology.md).
+--
+-- Each fabric is a topology of its own, and answers for itself.  The whole counts their nodes,
+-- rails, routers and components through, and hands questions on.  Routers and links have the
+-- fabric before their names, `eth:leaf2/6`; the parts call them so, too.
+local asked = require "taut.topology.fabrics.asked"
+local base = require "taut.topology.base"
+local joined = require "taut.topology.fabrics.joined"
+local settings = require "taut.topology.fabrics.settings"
+
+local fabrics = {}
+
+local RAILS_MAX = 64
+
+---------------------------------------------------------------- the parts
+
+-- "topology.levels: …" is "fabrics.ib.levels: …" here.
+local function in_words(name, err)
+   local own = ("fabrics.%s."):format(name)
+   return (err:gsub("^topology%.", function() return own end):gsub("^topology: ",
+      function() return ("fabrics.%s: "):format(name) end))
+end
+
+local function part_of(name, conf, build)
+   local own, rest = settings.split(name, conf)
+   if not own then
+      return nil, rest
+   end
+   local topo, err = build(rest)
+   if not topo then
+      local text = in_words(name, err)
+      return nil, text:find("^fabrics%.") and text or ("fabrics.%s: %s"):format(name, text)
+   end
+   own.name, own.topo, own.conf, own.rails = name, topo, rest, topo.rails
+   return own
+end
+
+-- In the order of their names: where each begins.
+local function number(list)
+   local whole = { nodes = {}, node_id = {}, routers = 0, rails = 0 }
+   for _, f in ipairs(list) do
+      f.first_rail, f.first_router = whole.rails, whole.routers
+      f.node, f.number = {}, {}
+      for n, name in ipairs(f.topo.nodes) do
+         local w = whole.node_id[name]
+         if not w then
+            w = #whole.nodes + 1
+            whole.nodes[w], whole.node_id[name] = name, w
+         end
+         f.node[n], f.number[w] = w, n
+      end
+      whole.rails, whole.routers = whole.rails + f.rails, whole.routers + f.topo.routers
+   end
+   local first_link = 2 * #whole.nodes * whole.rails + 1
+   for _, f in ipairs(list) do
+      f.first_link = first_link
+      first_link = first_link + #f.topo.components - f.topo.first_link + 1
+   end
+   return whole
+end
+
+---------------------------------------------------------------- the whole
+
+-- Bytes per second as a model gives them: below 0 where they are learned.
+local function capacity(topo, c)
+   return topo.learns and topo.learns[c] and -topo.learns[c] or topo.capacity[c]
+end
+
+local function add_links(links, f)
+   local topo, first = f.topo, #links.from
+   for c = topo.first_link, #topo.components do
+      local from, back = topo:from(c), topo:opposite(c)
+      local i = #links.from + 1
+      links.from[i], links.to[i] = f.first_router + from, f.first_router + topo:to(c)
+      links.port[i] = topo.components[c]:sub(#topo.router_name[from] + 2)
+      links.kind[i], links.class[i] = topo:kind(c), f.name .. " " .. topo:class(c)
+      links.capacity[i], links.cables[i] = capacity(topo, c), topo.cables[c]
+      links.back[i] = back and first + back - topo.first_link + 1 or false
+   end
+end
+
+-- Where each node's rails are; of those that it has not, any capacity.
+local function add_ends(spec, f, count)
+   for n, w in ipairs(f.node) do
+      for k = 1, f.rails do
+         local e, own = count * (f.first_rail + k - 1) + w, #f.topo.nodes * (k - 1) + n
+         local r = f.topo:router(n, k)
+         spec.router_of[e] = r and f.first_router + r or false
+         spec.tx[e], spec.rx[e] = capacity(f.topo, 2 * own - 1), capacity(f.topo, 2 * own)
+      end
+   end
+   for _, m in ipairs(f.topo.missing_rails) do
+      table.insert(spec.missing_rails, { node = f.node[m.node], rail = f.first_rail + m.rail })
+   end
+end
+
+local function spec_of(list, whole)
+   local spec = { kind_name = "fabrics", rails = whole.rails, nodes = whole.nodes,
+      missing_rails = {}, router_of = {}, tx = {}, rx = {}, router_name = {},
+      links = { from = {}, to = {}, port = {}, kind = {}, class = {}, capacity = {}, cables = {},
+         back = {} }, engine = "joined", params = { parts = {}, wirings = {} },
+      fields = { fabrics = list, fabric_named = {}, fabric_of_rail = {} } }
+   local words = {}
+   for e = 1, #whole.nodes * whole.rails do
+      spec.router_of[e], spec.tx[e], spec.rx[e] = false, 1, 1
+   end
+   for i, f in ipairs(list) do
+      for r = 0, f.topo.routers - 1 do
+         spec.router_name[f.first_router + r] = f.name .. ":" .. f.topo.router_name[r]
+      end
+      add_links(spec.links, f)
+      add_ends(spec, f, #whole.nodes)
+      local from_0 = {}
+      for n, w in ipairs(f.node) do
+         from_0[n] = w - 1
+      end
+      spec.params.parts[i] = { graph = f.topo.graph, nodes = from_0 }
+      spec.params.wirings[i] = f.name .. " " .. f.topo.wiring
+      words[i] = f.name .. ": " .. f.topo.wiring:gsub(" %[%x+%]$", "")
+      spec.fields.fabric_named[f.name] = f
+      spec.fields.is_hashed = spec.fields.is_hashed or f.topo.is_hashed
+      for k = 1, f.rails do
+         spec.fields.fabric_of_rail[f.first_rail + k] = f
+      end
+   end
+   spec.label = ("%d fabrics (%s)"):format(#list, table.concat(words, "; "))
+   return spec
+end
+
+-- The parts call things as the whole does.
+local function name_parts(whole)
+   for _, f in ipairs(whole.fabrics) do
+      local topo = f.topo
+      topo.router_id, topo.component_id, topo.fabric = {}, {}, f
+      for r = 0, topo.routers - 1 do
+         local name = whole.router_name[f.first_router + r]
+         topo.router_name[r], topo.router_id[name] = name, r
+      end
+      for c in ipairs(topo.components) do
+         local name = whole.components[whole:of_part(f, c)]
+         topo.components[c], topo.component_id[name] = name, c
+      end
+   end
+end
+
+-- Guesses of what is learned are those of the parts; so is what the file says of health.
+local function take_over(whole)
+   local left = {}
+   for _, f in ipairs(whole.fabrics) do
+      for c in pairs(f.topo.learns or {}) do
+         local w = whole:of_part(f, c)
+         whole.capacity[w] = f.topo.capacity[c]
+         whole.graph:set_capacity(w, f.topo.capacity[c])
+      end
+      for c, v in pairs(f.topo.degraded) do
+         left[whole:of_part(f, c)] = v
+      end
+   end
+   if next(left) then
+      whole:set_health(left, { report = false })
+   end
+end
+
+--- Build a machine of several fabrics.
+-- @param conf { fabrics = map name → topology with settings of settings.lua }
+-- @param build function(configuration of a topology) → topology, or nil and what is wrong
+-- @return topology: `fabrics` is an array of { name, topo, conf, rails, first_rail, first_router
+--   (what comes before its own), node (number there → here), number (here → there), interfaces,
+--   networks, partitions, transport }; or nil and what is wrong
+function fabrics.build(conf, build)
+   local names, err = settings.names(conf.fabrics)
+   local list = {}
+   for i, name in ipairs(names or {}) do
+      list[i], err = part_of(name, conf.fabrics[name], build)
+      if not list[i] then
+         return nil, err
+      end
+   end
+   if not names then
+      return nil, err
+   end
+   local whole = number(list)
+   if whole.rails > RAILS_MAX then
+      return nil, ("fabrics: expected at most %d rails in all, got %d"):format(RAILS_MAX,
+         whole.rails)
+   end
+   local topo
+   topo, err = base.new(joined.class, spec_of(list, whole))
+   if not topo then
+      return nil, err
+   end
+   name_parts(topo)
+   take_over(topo)
+   local ok
+   ok, err = asked.join(topo)
+   return ok and topo, err
+end
+
+return fabrics

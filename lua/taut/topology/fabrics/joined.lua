@@ -1,0 +1,219 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- The class of a machine of several fabrics: whoever asks about one of its components is answered
+-- by the fabric that this is in.
+local base = require "taut.topology.base"
+local health = require "taut.topology.health"
+local tables = require "taut.base.tables"
+
+local joined = {}
+local Joined = base.class()
+joined.class = Joined
+
+---------------------------------------------------------------- numbers there and here
+
+--- The fabric of a component.
+function Joined:fabric_of(c)
+   local _, rail = self:node_of(c)
+   return rail and self.fabric_of_rail[rail] or self:fabric_at(self:from(c))
+end
+
+--- The fabric that a router is in.
+function Joined:fabric_at(r)
+   local list = self.fabrics
+   for i = #list, 1, -1 do
+      if r >= list[i].first_router then
+         return list[i]
+      end
+   end
+end
+
+--- The fabric of a component, and its number there; no number where the node has no such rail.
+function Joined:part_of(c)
+   local f, n, rail = self:fabric_of(c), self:node_of(c)
+   if not n then
+      return f, c - f.first_link + f.topo.first_link
+   end
+   local own = f.number[n]
+   local e = own and #f.topo.nodes * (rail - f.first_rail - 1) + own
+   return f, e and 2 * e - c % 2
+end
+
+--- The number here of a fabric's component.
+function Joined:of_part(f, c)
+   local n, rail = f.topo:node_of(c)
+   if not n then
+      return c - f.topo.first_link + f.first_link
+   end
+   return 2 * (#self.nodes * (f.first_rail + rail - 1) + f.node[n]) - c % 2
+end
+
+--- What a map or set of components says of one fabric, by its own numbers.
+function Joined:for_part(f, map)
+   local own = {}
+   for c, v in pairs(map) do
+      local of, k = self:part_of(c)
+      if of == f and k then
+         own[k] = v
+      end
+   end
+   return own
+end
+
+-- Nodes of a fabric as they are numbered here, ascending.
+local function nodes_here(f, list)
+   local out = tables.map(list, function(n) return f.node[n] end)
+   table.sort(out)
+   return out
+end
+
+---------------------------------------------------------------- components
+
+function Joined:class(c)
+   local f, k = self:part_of(c)
+   return f.name .. " " .. (k and f.topo:class(k) or self:kind(c))
+end
+
+function Joined:place(c)
+   local f, k = self:part_of(c)
+   return k and f.topo:place(k) or self:cable(c)
+end
+
+function Joined:because(r, s, b, rail)
+   local f = self:fabric_at(r)
+   if f ~= self:fabric_at(s) then
+      return "they are in two fabrics"
+   end
+   return f.topo:because(r - f.first_router, s - f.first_router, b and f.number[b],
+      rail and rail - f.first_rail)
+end
+
+---------------------------------------------------------------- who depends on what
+
+function Joined:behind(c, left)
+   local f, k = self:part_of(c)
+   return k and nodes_here(f, f.topo:behind(k, left)) or {}
+end
+
+-- fn(fabric, its components of a list), then all nodes that it returned, ascending.
+local function by_fabric(self, list, fn)
+   local of, set = {}, {}
+   for _, c in ipairs(list) do
+      local f, k = self:part_of(c)
+      of[f] = of[f] or {}
+      table.insert(of[f], k)
+   end
+   for f, own in pairs(of) do
+      for _, n in ipairs(fn(f, own)) do
+         set[f.node[n]] = true
+      end
+   end
+   return tables.keys(set)
+end
+
+function Joined:behind_all(list, left)
+   return by_fabric(self, list, function(f, own) return f.topo:behind_all(own, left) end)
+end
+
+function Joined:exposed(c)
+   local f, k = self:part_of(c)
+   return k and nodes_here(f, f.topo:exposed(k)) or {}
+end
+
+function Joined:exposed_to(r)
+   local f = self:fabric_at(r)
+   return nodes_here(f, f.topo:exposed_to(r - f.first_router))
+end
+
+function Joined:through(r)
+   local f, from, to = self:fabric_at(r), {}, {}
+   local send, take = f.topo:through(r - f.first_router)
+   for n = 1, #self.nodes do
+      from[n], to[n] = send[f.number[n]] or 0, take[f.number[n]] or 0
+   end
+   return from, to
+end
+
+function Joined:classes()
+   local classes, unused = {}, {}
+   for _, f in ipairs(self.fabrics) do
+      local own, none = f.topo:classes()
+      for _, class in ipairs(own) do
+         classes[#classes + 1] = tables.map(class, function(c) return self:of_part(f, c) end)
+      end
+      for _, c in ipairs(none) do
+         unused[#unused + 1] = self:of_part(f, c)
+      end
+   end
+   return classes, unused
+end
+
+---------------------------------------------------------------- tests and traffic
+
+function Joined:neighbours(by_router)
+   local groups = {}
+   for _, f in ipairs(self.fabrics) do
+      local own = {}
+      for r, nodes in pairs(by_router) do
+         own[self:fabric_at(r) == f and r - f.first_router or false] = nodes
+      end
+      own[false] = nil
+      for _, g in ipairs(next(own) and f.topo:neighbours(own) or {}) do
+         groups[#groups + 1] = { key = f.name .. " " .. g.key, pairs = tables.map(g.pairs,
+            function(p) return { f.first_router + p[1], f.first_router + p[2] } end) }
+      end
+   end
+   return groups
+end
+
+--- As of all topologies, each fabric with its own nodes.
+function Joined:load(name, opt)
+   local loads, lost, o = tables.fill(1, #self.components, function() return 0 end), 0, opt or {}
+   for _, f in ipairs(self.fabrics) do
+      local own = setmetatable({ nodes = o.nodes and tables.map(
+         tables.filter(o.nodes, function(n) return f.number[n] ~= nil end),
+         function(n) return f.number[n] end) }, { __index = o })
+      local part, without = f.topo:load(name, own)
+      if not part then
+         return nil, without
+      end
+      for c, bytes in ipairs(part) do
+         loads[self:of_part(f, c)] = bytes
+      end
+      lost = lost + without
+   end
+   return loads, lost
+end
+
+---------------------------------------------------------------- health
+
+local function add_report(self, all, f, r)
+   all.pairs, all.is_all = all.pairs + r.pairs, all.is_all and r.is_all
+   for _, u in ipairs(r.unroutable) do
+      table.insert(all.unroutable, { f.first_router + u[1], f.first_router + u[2], u[3] })
+   end
+   for _, m in ipairs(r.more_loaded) do
+      table.insert(all.more_loaded, { self:of_part(f, m[1]), m[2], m[3] })
+   end
+end
+
+function Joined:set_health(left, opt)
+   local r = health.set(self, left, { report = false })
+   local wants = not opt or opt.report ~= false
+   local all = { epoch = r.epoch, pairs = 0, unroutable = {}, is_all = true, more_loaded = {} }
+   for _, f in ipairs(self.fabrics) do
+      local own = f.topo:set_health(self:for_part(f, left), opt)
+      if wants then
+         add_report(self, all, f, own)
+      end
+   end
+   return wants and all or r
+end
+
+--- What some components carry is known now: routing that shares out by it is told.
+function Joined:capacities_changed()
+   for _, f in ipairs(self.fabrics) do
+      f.topo:capacities_changed()
+   end
+end
+
+return joined
