@@ -129,7 +129,7 @@ function Agenda:router_nodes(r)
       list[#list + 1] = topo:opposite(c) and { component = topo:opposite(c) } or nil
    end
    for _, n in ipairs(topo:on_router(r)) do
-      list[#list + 1] = { component = topo.tx[n] }
+      list[#list + 1] = { component = topo:ports(n, r)[1] }
    end
    return helpers(self, free_nodes(self), list)
 end

@@ -82,7 +82,7 @@ local function act(self)
       return
    end
    sys.log("notice", ("tautd %s: %d nodes, %d components%s"):format(sys.version,
-      #p.site.topo.nodes, #p.site.topo.components, p.acting:is_shared() and
+      #p.site.topo.nodes, #p.site.topo.components - p.site.topo:absent(), p.acting:is_shared() and
       ("; it acts by lease %d"):format(p.acting:token() or 0) or ""))
 end
 

@@ -143,7 +143,7 @@ function Findings:given_back(name, drain)
    local list, topo = {}, self.site.topo
    local n = topo.node_id[name]
    if n then
-      list = { topo.tx[n], topo.rx[n] }
+      list = topo:ports(n)
    end
    local c = drain and topo.component_id[drain.component]
    if c and topo:is_link(c) then

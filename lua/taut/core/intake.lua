@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Frames from nodes: authenticates, checks and hands on; whatever is wrong is refused and counted.
 -- Requests of other hosts, by the same port, go to `remote`.
+local fabric_rails = require "taut.topology.fabrics.rails"
 local hello = require "taut.wire.hello"
 local json = require "taut.json"
 local jobs = require "taut.events.jobs"
@@ -192,7 +193,9 @@ local function take(self, h, list, age_s, is_sure)
    self.cluster:heard(h.node, h.purpose, age_s)
    self.cluster:speaks(h.node, h.release or "0.1", h.v)
    self.cluster:users_call_from(h.node, h.user_port)
-   local rails = samples.rails(h)
+   local topo = self.site.topo
+   local rails = samples.rails(h, topo.fabrics and h.endpoints
+      and fabric_rails.of(topo, topo.node_id[h.node], h.endpoints) or nil)
    self.events:heard(h.node, rails)
    take_sample(self, h, rails)
    if h.purpose == "prolog" then

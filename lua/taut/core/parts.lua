@@ -66,7 +66,7 @@ local function ground(p, conf)
    p.addresses = addresses.new { resolver = p.resolver, setting = conf.node_addresses,
       ports = conf.node_ports }
    p.networks = networks.new { addresses = p.addresses, refusals = p.refusals,
-      rails = function() return math.max(1, p.site.topo.rails or 1) end, list = conf.rail_networks }
+      topology = function() return p.site.topo end, list = conf.rail_networks }
    p.cluster = cluster.new(p.slurm, p.addresses)
    p.cluster:administrators(conf.admin_group)
    p.lists = node_lists.new(function()

@@ -10,6 +10,7 @@ local json = require "taut.json"
 local loop = require "taut.loop"
 local planned = require "taut.tests"
 local prolog_times = require "taut.core.metrics.prolog_times"
+local rails = require "taut.topology.fabrics.rails"
 local result = require "taut.wire.result"
 local seal = require "taut.seal"
 local wire = require "taut.wire"
@@ -249,12 +250,16 @@ end
 -- @param names the job's nodes
 -- @param is_vouched function(): does it come from its node's address?  true, false, nil: not known
 function Rendezvous:hello(conn, h, names, is_vouched)
-   local peer = { conn = conn, key = seal.unhex(h.key), endpoints = endpoints.of(h), name = h.node,
+   local by_rail, misfits = rails.of(self.topo, self.topo.node_id[h.node], endpoints.of(h))
+   local peer = { conn = conn, key = seal.unhex(h.key), endpoints = by_rail, name = h.node,
       boot = h.boot, hello_readings = h.readings, is_vouched = is_vouched,
       answers = h.answers == true, version = h.version or wire.VERSION, budget_ms = h.budget_ms,
       ofi_ms = h.ofi_ms, at = loop.time() - conn:waited(), heard_ns = loop.now_ns() }
    if h.purpose ~= "epilog" then -- which accepts no streams
       peer.odd = self.networks:hear(peer)
+      if misfits[1] then
+         self.networks:misfits(peer, misfits)
+      end
    end
    if h.purpose == "prolog" then
       prolog(self, h, names, peer, select(3, is_vouched()))

@@ -35,7 +35,7 @@ end
 local function counted(loads, topo)
    local map = {}
    for _, l in ipairs(loads) do
-      local c = topo.component_id[l.component]
+      local c = topo:component_named(l.component)
       map[c or 0] = math.max(map[c or 0] or 0, l.Bps)
    end
    map[0] = nil

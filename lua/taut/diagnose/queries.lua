@@ -73,7 +73,7 @@ end
 function queries:count_states()
    local cleared = self.evidence:cleared_count()
    local n = { ok = cleared, suspect = 0, slow = 0, lossy = 0, failed = 0,
-      unknown = #self.topo.components - cleared }
+      unknown = #self.topo.components - self.topo:absent() - cleared }
    local function move(c)
       local without = self.evidence:cleared(c) > -math.huge and "ok" or "unknown"
       local state = self:state(c)
@@ -223,8 +223,28 @@ function queries:covered(covered, seconds, now)
    for _, row in ipairs(rows) do
       fresh = fresh + (row.last and row.last >= now - seconds and 1 or 0)
    end
-   local count = all - hidden + #rows
+   local count = all - self.topo:absent() - hidden + #rows
    return count > 0 and math.min(1, (covered:share(all, seconds, now) * all + fresh) / count) or 1
+end
+
+--- The same of one of several fabrics; and how many components and sets it is a share of.
+-- @param f entry of the topology's `fabrics`
+function queries:covered_of(f, covered, seconds, now)
+   local rows, hidden = self:sets_in_place_of_links()
+   local count, fresh, topo = 0, 0, self.topo
+   for c = 1, #topo.components do
+      if topo:fabric_of(c) == f and topo:is_there(c) and not hidden[c] then
+         count = count + 1
+         fresh = fresh + (covered:tested(c) >= now - seconds and 1 or 0)
+      end
+   end
+   for _, row in ipairs(rows) do
+      if topo:fabric_of(row.members[1]) == f then
+         count = count + 1
+         fresh = fresh + (row.last and row.last >= now - seconds and 1 or 0)
+      end
+   end
+   return count > 0 and fresh / count or 1, count
 end
 
 --- One of these verdicts in words; and its beginning, which stays the same.

@@ -18,19 +18,19 @@ local function low(diagnosis, c)
    return diagnosis.evidence:low(c) >= LOW_MIN
 end
 
--- tx and rx of all rails of a node.
-local function ends(topo, n)
+-- tx and rx of all rails of a node, or of one.
+local function ends(topo, n, only)
    local list = {}
-   for rail = 1, topo.rails or 1 do
+   for rail = only or 1, only or topo.rails or 1 do
       local e = #topo.nodes * (rail - 1) + n
       list[#list + 1], list[#list + 2] = 2 * e - 1, 2 * e
    end
    return list
 end
 
-local function add_node(g, o, n)
+local function add_node(g, o, n, rail)
    local tested, is_low, best = false, false, 0
-   for _, c in ipairs(ends(o.topology, n)) do
+   for _, c in ipairs(ends(o.topology, n, rail)) do
       tested = tested or o.diagnosis.evidence:tested(c) > -math.huge
       is_low = is_low or low(o.diagnosis, c)
       for _, t in ipairs(low(o.diagnosis, c) and o.diagnosis:run(c) or {}) do
@@ -42,13 +42,25 @@ local function add_node(g, o, n)
    g.best = math.max(g.best, best)
 end
 
+-- fn(node, rail, name of its group), of several fabrics for each rail.
+local function each_member(topo, fn)
+   for rail = 1, topo.fabrics and topo.rails or 1 do
+      for n in ipairs(topo.nodes) do
+         local name = whole.group_of(topo, n, rail)
+         if name then
+            fn(n, rail, name)
+         end
+      end
+   end
+end
+
 -- The links inside a group are to be clean, too.
 local function check_links(groups, o)
    local topo = o.topology
    local of_router = {}
-   for n in ipairs(topo.nodes) do
-      of_router[topo:router(n)] = groups[whole.group_of(topo, n)]
-   end
+   each_member(topo, function(n, rail, name)
+      of_router[topo:router(n, rail)] = groups[name]
+   end)
    for c in pairs(o.events:accused()) do
       local g = not o.events:is_clean(c, o.now, CLEAN_S) and of_router[topo:from(c)]
       if g and g == of_router[topo:to(c)] then
@@ -65,11 +77,10 @@ function throttle.find(o)
    if #o.diagnosis.evidence:open(LOW_MIN) == 0 then
       return list -- nothing is low anywhere
    end
-   for n in ipairs(o.topology.nodes) do
-      local name = whole.group_of(o.topology, n)
+   each_member(o.topology, function(n, rail, name)
       groups[name] = groups[name] or { group = name, tested = 0, low = 0, best = 0, clean = true }
-      add_node(groups[name], o, n)
-   end
+      add_node(groups[name], o, n, o.topology.fabrics and rail or nil)
+   end)
    check_links(groups, o)
    for _, g in pairs(groups) do
       if g.clean and g.tested >= NODES_MIN and g.low >= SHARE * g.tested then

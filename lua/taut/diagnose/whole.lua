@@ -17,20 +17,27 @@ local function cabinet(name)
 end
 
 --- The group a node belongs to: its cabinet where that can be told, else its router (leaf).
-function whole.group_of(topo, n)
-   local r = topo:router(n)
+-- @param rail of several fabrics: that of one of them; each has groups of its own
+function whole.group_of(topo, n, rail)
+   local r = topo:router(n, topo.fabrics and rail or 1)
+   if topo.fabrics then
+      return r and "leaf " .. topo.router_name[r]
+   end
    return cabinet(topo.nodes[n]) or topo.layout and cabinet(topo.layout.cname(r))
       or (topo.kind_name == "torus" and "router " or "leaf ") .. topo.router_name[r]
 end
 
 -- Nodes by group, made once.
 local function members(self, group)
-   if self.groups_of ~= self.topo then
-      self.groups_of, self.groups = self.topo, {}
-      for n in ipairs(self.topo.nodes) do
-         local name = whole.group_of(self.topo, n)
-         self.groups[name] = self.groups[name] or {}
-         table.insert(self.groups[name], n)
+   local topo = self.topo
+   if self.groups_of ~= topo then
+      self.groups_of, self.groups = topo, {}
+      for rail = 1, topo.fabrics and topo.rails or 1 do
+         for n in ipairs(topo.nodes) do
+            local name = whole.group_of(topo, n, rail) or ""
+            self.groups[name] = self.groups[name] or {}
+            table.insert(self.groups[name], n)
+         end
       end
    end
    return self.groups[group]
@@ -47,7 +54,7 @@ end
 
 -- The group of a node's tx or rx, when nearly all in it are low.
 local function slow_group(self, c)
-   local s, name = self.s, whole.group_of(self.topo, (self.topo:node_of(c)))
+   local s, name = self.s, whole.group_of(self.topo, self.topo:node_of(c))
    local tested, low = 0, 0
    for _, n in ipairs(members(self, name)) do
       local yes, was = is_low(self, c, n)

@@ -10,8 +10,9 @@ local names = {}
 
 -- A router by a Gemini's name: where the topology lays out cabinets, or calls routers so.
 local function gemini(topo, name)
-   if topo.router_id and topo.router_id[name] then
-      return topo.router_id[name]
+   local known = topo:router_named(name)
+   if known then
+      return known
    end
    local place = topo.layout and cabinets.parse(name)
    local r = place and topo.layout.router_of(place)
@@ -77,13 +78,15 @@ local function of_guid(o, topo, map)
    end
    local router = map and map[o.at.guid] or name or "S-" .. o.at.guid:sub(3)
    o.scope, o.port = "link", o.at.port and ("%s/%d"):format(router, o.at.port) or router
-   o.components = { o.at.port and port_of(topo, topo.router_id[router], o.at.port) }
+   o.components = { o.at.port and port_of(topo, topo:router_named(router), o.at.port) }
 end
 
 -- A counter of the router that a node hangs on: what it sends, or what the one before it does.
 local function of_direction(o, topo)
-   local n = topo.node_id[o.node]
-   local name = n and port_of(topo, topo:router(n), o.direction)
+   local n, name = topo.node_id[o.node], nil
+   for rail = 1, n and (topo.rails or 1) or 0 do -- of several fabrics one has such a router
+      name = name or port_of(topo, topo:router(n, rail), o.direction)
+   end
    if name and o.side == "receive" then
       local back = topo:opposite(topo.component_id[name])
       name = back and topo.components[back] or nil

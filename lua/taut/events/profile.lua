@@ -9,13 +9,23 @@ local SOME = 0.01     -- below this it hardly communicates
 local UNEVEN = 2      -- the busiest node over the mean from which on few nodes do the talking
 local LEAST_S = 1     -- a shorter job tells nothing
 
+-- What a node's rails of several fabrics carry.
+local function of_rails(topo, n)
+   local sum = 0
+   for _, c in ipairs(topo:ports(n)) do
+      sum = sum + (topo:kind(c) == "tx" and topo.capacity[c] or 0)
+   end
+   return sum
+end
+
 -- What a job's nodes could inject, on average.
 local function injection_Bps(topo, nodes)
    local sum, count = 0, 0
    for _, node in ipairs(nodes) do
       local n = topo.node_id[node.node]
       if n then
-         sum, count = sum + topo.capacity[topo.tx[n]] * topo.rails, count + 1
+         sum, count = sum + (topo.fabrics and of_rails(topo, n)
+            or topo.capacity[topo.tx[n]] * topo.rails), count + 1
       end
    end
    return count > 0 and sum / count or nil

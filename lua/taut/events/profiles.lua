@@ -4,12 +4,14 @@
 --
 -- At a job's last epilog its bytes per node become one row (table `job` of the database); rows of
 -- one user and job name make a profile.
+local choice = require "taut.topology.fabrics.choice"
 local load_rails = require "taut.topology.load_rails"
 local loop = require "taut.loop"
 local mark = require "taut.slurm.mark"
 local privacy = require "taut.slurm.privacy"
 local profile = require "taut.events.profile"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 
 local profiles = {}
 local Profiles = {}
@@ -91,7 +93,7 @@ local function rate_of(self, topo, job, node)
    if p then
       return p.share >= profile.HEAVY and p.sent_Bps or 0
    end
-   return named and ASSUMED * topo.capacity[topo.tx[node]] or 0
+   return named and ASSUMED * topo.capacity[topo:ports(node)[1] or topo.tx[node]] or 0
 end
 
 --- Is it known what a running job sends?
@@ -114,6 +116,31 @@ local function add_pairs(list, nodes, rate)
    end
 end
 
+-- Bytes per second on the components, of jobs that share the network; of several fabrics each job
+-- is on the one that its partition and nodes need.
+-- @param list array of { nodes, rate, partition }
+local function traffic(topo, list)
+   local map, of = {}, {}
+   for _, job in ipairs(list) do
+      local f = topo.fabrics and choice.of(topo, { nodes = job.nodes, partition = job.partition })
+      local own, nodes = f and f.topo or topo, job.nodes
+      if f then
+         nodes = tables.map(tables.filter(nodes, function(n) return f.number[n] ~= nil end),
+            function(n) return f.number[n] end)
+      end
+      of[own] = of[own] or {}
+      if #nodes > 1 then
+         add_pairs(of[own], nodes, job.rate)
+      end
+   end
+   for own, pairs_list in pairs(of) do
+      for c, Bps in ipairs(#pairs_list > 0 and (load_rails.pairs(own, pairs_list)) or {}) do
+         map[own.fabric and topo:of_part(own.fabric, c) or c] = Bps > 0 and Bps or nil
+      end
+   end
+   return map
+end
+
 --- What running jobs that communicate heavily put on the network.
 -- @param but a job that is left out, or nil
 -- @return map component → bytes per second, and how many jobs are in it.  The map belongs to us
@@ -124,7 +151,7 @@ function Profiles:background(but)
    if memo and memo.at == cluster.nodes_at and memo.topo == topo and memo.but == but then
       return memo.map, memo.jobs
    end
-   local list, jobs, map = {}, 0, {}
+   local list, jobs = {}, 0
    for id, job in pairs(cluster.seen_running) do
       local nodes = {}
       for _, name in ipairs(cluster.jobs[id] and cluster.jobs[id].names or {}) do
@@ -133,14 +160,10 @@ function Profiles:background(but)
       local rate = id ~= but and #nodes > 1 and rate_of(self, topo, job, nodes[1]) or 0
       if rate > 0 then
          jobs = jobs + 1
-         add_pairs(list, nodes, rate)
+         list[jobs] = { nodes = nodes, rate = rate, partition = job.partition }
       end
    end
-   if #list > 0 then
-      for c, Bps in ipairs((load_rails.pairs(topo, list))) do
-         map[c] = Bps > 0 and Bps or nil
-      end
-   end
+   local map = traffic(topo, list)
    self.memo = { at = cluster.nodes_at, topo = topo, but = but, map = map, jobs = jobs }
    return map, jobs
 end

@@ -8,9 +8,10 @@ local samples = {}
 
 --- Interface → rail, where the node told of its endpoints; an address label such as hsn0:1 belongs
 -- to hsn0.
-function samples.rails(h)
+-- @param placed of topology/fabrics/rails.lua, where rails are not places in the node's list
+function samples.rails(h, placed)
    local map, any = {}, false
-   for i, e in ipairs(type(h.endpoints) == "table" and h.endpoints or {}) do
+   for i, e in ipairs(placed or type(h.endpoints) == "table" and h.endpoints or {}) do
       if type(e) == "table" and type(e["if"]) == "string" then
          map[e["if"]], any = i, true
          local device = e["if"]:match "^[^:]*"

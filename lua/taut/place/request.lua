@@ -10,8 +10,8 @@ local request = {}
 
 local NAMES_MAX = 1 << 20
 -- What may be said in words, and how long it may be: every name in it is looked for.
-local TEXTS = { partition = 4096, features = 1024, reservation = 1024, exclude = NAMES_MAX,
-   compare = NAMES_MAX }
+local TEXTS = { fabric = 64, partition = 4096, features = 1024, reservation = 1024,
+   exclude = NAMES_MAX, compare = NAMES_MAX }
 local WITHIN_MIN = 30 -- --start soon: how soon
 
 local function is_whole(v, least)
@@ -33,26 +33,31 @@ local function sizes(topo, args)
    if not count then
       return nil, most
    elseif count > #topo.nodes then
-      return nil, ("-N: expected a number of nodes from 1 to %d, which is all there are, got %d")
-         :format(#topo.nodes, count)
+      return nil, ("-N: expected a number of nodes from 1 to %d, which is all there are%s, got %d")
+         :format(#topo.nodes, topo.fabric and " on fabric " .. topo.fabric.name or "", count)
    end
    return count, math.min(most, #topo.nodes)
 end
 
 --- Node numbers of a host list.
+-- @param topo topology; of one of several fabrics its own
 -- @param what for the message: "--exclude"
+-- @param may_lack nodes of other fabrics are left out; else they are wrong
 -- @return array, or nil and which name is wrong
-function request.numbers(topo, list, what)
-   local names, err = hostlist.expand(list, #topo.nodes)
+function request.numbers(topo, list, what, may_lack)
+   local machine = topo.fabric and topo.fabric.machine or topo
+   local names, err = hostlist.expand(list, #machine.nodes)
    if not names then
       return nil, ("%s: %s"):format(what, err)
    end
    local out, seen = {}, {}
    for _, name in ipairs(names) do
       local n = topo.node_id[name]
-      if not n then
+      if not n and not machine.node_id[name] then
          return nil, ("%s: '%s' is no node of the topology"):format(what, name)
-      elseif not seen[n] then
+      elseif not n and not may_lack then
+         return nil, ("%s: '%s' is not on fabric %s"):format(what, name, topo.fabric.name)
+      elseif n and not seen[n] then
          seen[n] = true
          out[#out + 1] = n
       end
@@ -105,7 +110,7 @@ local function steps_of(a, args, now)
       add(("reservation '%s'"):format(args.reservation), function(n) return set[n] end)
    end
    if args.exclude and args.exclude ~= "" then
-      local list, err = request.numbers(topo, args.exclude, "--exclude")
+      local list, err = request.numbers(topo, args.exclude, "--exclude", true)
       if not list then
          return nil, err
       end

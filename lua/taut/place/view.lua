@@ -67,11 +67,12 @@ local function table_of(set)
 end
 
 --- Take in what was heard since, and all of it where Slurm was asked meanwhile.
-function View:update()
+-- @param touched names of nodes that it was heard of, where others want to know it, too
+function View:update(touched)
    if self.at ~= self.cluster.nodes_at then
       self:rebuild()
    end
-   local touched = self.cluster:take_touched()
+   touched = touched or self.cluster:take_touched()
    if next(touched) then
       self.free = table_of(self.free) -- a search that goes on meanwhile keeps its own
       for name in pairs(touched) do

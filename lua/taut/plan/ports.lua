@@ -25,7 +25,7 @@ local ROUTERS = 65536            -- pairs of routers whose routes are remembered
 local function between(self, t)
    local topo = self.topo
    local from, to = topo:router(t.src, t.rail), topo:router(t.dst, t.rail)
-   if from == to then
+   if from == to or not topo:asked(t.route[1]) then
       return false
    end
    local key = from * topo.routers + to

@@ -91,7 +91,7 @@ function repair.module_components(topo, module)
          lists[#lists + 1] = { topo:opposite(c) }
       end
       for _, n in ipairs(topo:on_router(r)) do
-         lists[#lists + 1] = { topo.tx[n], topo.rx[n] }
+         lists[#lists + 1] = topo:ports(n, r)
       end
    end
    return repair.union(lists)

@@ -7,6 +7,7 @@
 -- other nodes have theirs: half of them in the same network of 8 bits (IPv6: 16).  A torus may have
 -- a network of 16 bits for two nodes.  The node's own word is not counted.
 local loop = require "taut.loop"
+local subnets = require "taut.base.subnets"
 local sys = require "taut.sys"
 
 local networks = {}
@@ -79,25 +80,21 @@ function Networks:note(peer)
       return
    end
    self.said[peer.name] = self.said[peer.name] or {}
-   for rail = 1, self.rails() do
+   for rail = 1, math.max(1, self.topology().rails or 1) do
       vote(self, peer.name, rail, address(peer.endpoints[rail]))
    end
 end
 
 ---------------------------------------------------------------- what is taken
 
-local function is_configured(list, bytes)
-   for _, n in ipairs(list) do
-      if #n.bytes == #bytes then
-         local whole, rest = n.bits // 8, n.bits % 8
-         local mask = 0xff << (8 - rest) & 0xff
-         if n.bytes:sub(1, whole) == bytes:sub(1, whole) and (rest == 0
-            or n.bytes:byte(whole + 1) & mask == bytes:byte(whole + 1) & mask) then
-            return true
-         end
-      end
+-- The networks of a rail as configured: its fabric's own, else those of all.
+local function configured(self, rail)
+   local f = (self.topology().fabric_of_rail or {})[rail]
+   if not f or not f.networks then
+      return self.list, "in none of rail_networks"
    end
-   return false
+   self.of_fabric[f] = self.of_fabric[f] or subnets.read(f.networks)
+   return self.of_fabric[f], ("in none of fabrics.%s.networks"):format(f.name)
 end
 
 -- Do other nodes show that it is in this rail's network?
@@ -122,13 +119,14 @@ local function why_not(self, name, rail, endpoint)
          sys.plain(endpoint), LEAST_PORT)
    elseif self.addresses:is_of(name, host) then
       return nil
-   elseif #self.list > 0 and is_configured(self.list, bytes)
-      or #self.list == 0 and is_among_others(self, name, rail, bytes) then
+   end
+   local list, why = configured(self, rail)
+   if #list > 0 and subnets.has(list, bytes)
+      or #list == 0 and is_among_others(self, name, rail, bytes) then
       return nil
    end
    return ("%s names %s as its endpoint, which is %s (rail_networks in taut.lua(5))"):format(name,
-      sys.plain(endpoint), #self.list > 0 and "in none of rail_networks"
-      or "not where other nodes have theirs")
+      sys.plain(endpoint), #list > 0 and why or "not where other nodes have theirs")
 end
 
 local function tell(self, peer, why)
@@ -143,7 +141,7 @@ function Networks:confine(peer)
    local first
    local kept = {}
    for rail, e in ipairs(peer.endpoints) do
-      kept[rail] = { ["if"] = e["if"] }
+      kept[rail] = { ["if"] = e["if"], own = e.own }
       for _, transport in ipairs { "tcp", "ofi" } do
          local why = e[transport] and why_not(self, peer.name, rail, e[transport])
          kept[rail][transport] = not why and e[transport] or nil
@@ -178,27 +176,44 @@ end
 -- @return as confine()
 function Networks:hear(peer)
    self:note(peer)
-   if (self.votes[1] or 0) > ENOUGH then
+   local rail = 1 -- the first that it is on
+   while self.topology().fabrics and peer.endpoints[rail] and not address(peer.endpoints[rail]) do
+      rail = rail + 1
+   end
+   if (self.votes[rail] or 0) > ENOUGH then
       return self:confine(peer)
    end
    return nil
 end
 
+--- Interfaces of a node that no fabric takes: said once, and shown as what is odd is.
+-- @param list of topology/fabrics/rails.lua
+function Networks:misfits(peer, list)
+   local e = list[1]
+   if not e or not peer.is_vouched() then
+      return
+   end
+   local why = ("%s has interface %s (%s), which no fabric that it is in takes (interfaces and " ..
+      "networks of fabrics in taut.lua(5)); not tested"):format(peer.name,
+         sys.plain(e["if"] or "?"), sys.plain(e.tcp or e.ofi or "no address"))
+   local said = self.odd[peer.name]
+   if not said or said.why ~= why or loop.time() - said.time > ODD_S then
+      sys.log("warning", why)
+   end
+   self.odd[peer.name] = { why = why, time = loop.time() }
+end
+
 --- The rails' networks as configured.
 -- @param list of texts "ADDRESS/BITS", or empty
 function Networks:set(list)
-   self.list = {}
-   for i, text in ipairs(list) do
-      local host, bits = text:match "^(.*)/(%d+)$"
-      self.list[i] = { bytes = sys.address_bytes(host), bits = tonumber(bits) }
-   end
+   self.list = subnets.read(list)
 end
 
---- @param o { addresses, refusals, rails = function() → how many the topology has, list = of
---   set() }
+--- @param o { addresses, refusals, topology = function() → the one in force, list = of set() }
 function networks.new(o)
-   local self = setmetatable({ addresses = o.addresses, refusals = o.refusals, rails = o.rails,
-      said = {}, counts = {}, votes = {}, odd = {} }, Networks)
+   local self = setmetatable({ addresses = o.addresses, refusals = o.refusals,
+      topology = o.topology, said = {}, counts = {}, votes = {}, odd = {},
+      of_fabric = setmetatable({}, { __mode = "k" }) }, Networks)
    self:set(o.list)
    return self
 end

@@ -19,6 +19,7 @@ local audit = require "taut.survey.audit"
 local endpoints = require "taut.wire.endpoints"
 local loop = require "taut.loop"
 local matrix = require "taut.survey.matrix"
+local rails = require "taut.topology.fabrics.rails"
 local rights = require "taut.base.rights"
 local seal = require "taut.seal"
 local session = require "taut.survey.session"
@@ -145,8 +146,10 @@ end
 
 local function admit(self, conn, h, names, uid, is_vouched, is_admin)
    local key = ("%s %d %d.%d"):format(h.purpose, uid, h.job, h.step)
-   local peer = { conn = conn, key = seal.unhex(h.key), name = h.node, endpoints = endpoints.of(h),
-      node = self.site.topology.node_id[h.node], options = h.options, procid = h.procid, sent = 0,
+   local topo = self.site.topology
+   local peer = { conn = conn, key = seal.unhex(h.key), name = h.node,
+      endpoints = rails.of(topo, topo.node_id[h.node], endpoints.of(h)),
+      node = topo.node_id[h.node], options = h.options, procid = h.procid, sent = 0,
       opened = 0, version = h.version or wire.VERSION, ofi_ms = h.ofi_ms,
       is_vouched = is_vouched, answers = h.answers == true }
    if uid == 0 and self.networks then

@@ -21,12 +21,20 @@ function links.letter(topo, c)
    return LETTER[class] or "C"
 end
 
+-- Those of the nodes that have a rail.
+local function on_rail(topo, nodes, rail)
+   return rail == 1 and topo.rails == 1 and nodes
+      or tables.filter(nodes, function(n) return topo:router(n, rail) end)
+end
+
 local function by_router(topo, nodes, rail)
    local by = {}
    for _, n in ipairs(nodes) do
       local r = topo:router(n, rail)
-      by[r] = by[r] or {}
-      table.insert(by[r], n)
+      if r then
+         by[r] = by[r] or {}
+         table.insert(by[r], n)
+      end
    end
    return by
 end
@@ -177,9 +185,9 @@ function links.plan(topo, nodes, solo_only, breathe)
    local left = plan.links - tables.size(plan.covered)
    for k = 1, left > 0 and rails or 0 do
       local items, sure
-      items, left, sure = search.find(topo, nodes, { rail = rails > 1 and k or nil, make = make,
-         by = by_rail[k], covered = plan.covered, in_set = plan.in_set, left = left,
-         breathe = o.breathe })
+      items, left, sure = search.find(topo, on_rail(topo, nodes, k), {
+         rail = rails > 1 and k or nil, make = make, by = by_rail[k], covered = plan.covered,
+         in_set = plan.in_set, left = left, breathe = o.breathe })
       plan.sure = plan.sure and sure
       local more = schedule.colour(items, topo, o)
       table.move(more, 1, #more, #plan.phases + 1, plan.phases)

@@ -114,7 +114,7 @@ local function take(self, a, b, links, sets)
          streams = is_set and not flow and streams_of(sets) or nil, flow = flow,
          again = flow and flow > 1 or nil })
    end
-   if is_set and self.topo.is_hashed then
+   if is_set and self.topo:hashes(sets[1][1]) then
       if not search.add_flows(self.items, sets, make) then
          return false
       end

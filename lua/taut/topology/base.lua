@@ -72,6 +72,17 @@ function Base:is_there(c)
    return c >= self.first_link or self:from(c) ~= nil
 end
 
+--- How many components are not there.
+function Base:absent()
+   if not self.absent_count then
+      self.absent_count = 0
+      for c = 1, self.first_link - 1 do
+         self.absent_count = self.absent_count + (self:is_there(c) and 0 or 1)
+      end
+   end
+   return self.absent_count
+end
+
 --- The node that a tx or rx belongs to, and its rail; nil for a link.
 function Base:node_of(c)
    if c >= self.first_link then
@@ -136,16 +147,21 @@ function Base:on_router(r)
    return self.graph:on_router(r)
 end
 
+--- The router that a node's first rail leads to, of those that it has; nil: none.
+function Base:home(n)
+   for rail = 1, self.rails or 1 do
+      local r = self:router(n, rail)
+      if r then
+         return r
+      end
+   end
+end
+
 --- Those of them whose first rail leads there: each node is at home on one router only.
 function Base:at_home(r)
    local rails = self.rails or 1
    return rails == 1 and self:on_router(r) or tables.filter(self:on_router(r), function(n)
-      for rail = 1, rails do
-         local at = self:router(n, rail)
-         if at then
-            return at == r
-         end
-      end
+      return self:home(n) == r
    end)
 end
 
@@ -289,6 +305,31 @@ local function ports_of(self, n, r, list)
       end
    end
    return list
+end
+
+--- tx and rx of a node's rails, of those that it has; only of those on router r, if given.
+function Base:ports(n, r)
+   return ports_of(self, n, r, {})
+end
+
+--- Where routers of the fabric that component c is in answer who asks for a way (addresses.lua).
+function Base:asked(_)
+   return self.asked_at
+end
+
+--- Does a flow keep to one link of the set that component c is in?
+function Base:hashes(_)
+   return self.is_hashed
+end
+
+--- Names as a fabric's own programs say them: of a router its number, of a component its own; nil
+-- where there is none of that name.
+function Base:router_named(name)
+   return self.router_id and self.router_id[name]
+end
+
+function Base:component_named(name)
+   return self.component_id[name]
 end
 
 --- What fails with a whole node, or a whole router: ports, links out of it and into it.

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Where nodes accept streams: their rails, and what two nodes have in common.
 --
--- A rail is one interface of a node; in a test it counts from 1, on the wire from 0.
+-- A rail is one interface of a node; in a test it counts from 1, on the wire from 0, and there as
+-- the node itself counts (`own` of an endpoint, where that differs: topology/fabrics/rails.lua).
 local tables = require "taut.base.tables"
 local wire = require "taut.wire"
 
@@ -71,10 +72,11 @@ function endpoints.wire(t, n, peers, topo)
    if not transport then
       return nil
    end
+   local own = peers[n].endpoints[rail].own or rail
    local part = { id = t.id, role = t.src == n and "send" or "recv",
       peer = peers[other].endpoints[rail][transport], node = topo.nodes[other], token = t.token,
       start_ms = t.start_ms, dur_ms = t.dur_ms, streams = t.streams,
-      rail = rail > 1 and rail - 1 or nil,
+      rail = own > 1 and own - 1 or nil,
       transport = transport ~= "tcp" and transport or nil,
       mode = t.mode ~= "stream" and t.mode or nil,
       enough_Bps = t.enough_Bps }
@@ -103,17 +105,19 @@ function endpoints.are_one_host(a, b)
    return false
 end
 
--- Of nodes that are on one host with others: node → the address that they share.  Mostly nobody is.
+-- Of nodes that are on one host with others: node → the rail and address that they share.  Mostly
+-- nobody is.
 local function shared_hosts(peers)
    local at, host = {}, {}
    for n, peer in pairs(peers) do
-      for _, e in ipairs(peer.endpoints) do
+      for rail, e in ipairs(peer.endpoints) do
          local address = host_of(e.tcp)
-         local other = address and at[address]
+         local key = address and rail .. " " .. address
+         local other = key and at[key]
          if other and other ~= n then
-            host[n], host[other] = address, address
-         elseif address then
-            at[address] = n
+            host[n], host[other] = key, key
+         elseif key then
+            at[key] = n
          end
       end
    end

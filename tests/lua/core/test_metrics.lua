@@ -14,6 +14,7 @@ local promparse = require "lib.promparse"
 local sim = require "lib.sim"
 local site_of = require "taut.core.site"
 local switches = require "taut.core.switches"
+local topology = require "taut.topology"
 
 local tests = {}
 
@@ -97,6 +98,34 @@ function tests.test_a_family_is_bounded()
    local text, left_out = exposition.family("a", "gauge", "x", samples)
    lu.assertEquals(#promparse.read(text).a.samples, 256)
    lu.assertEquals(left_out, 744)
+end
+
+function tests.test_of_several_fabrics_each_has_its_label()
+   local function tree(nodes, routing)
+      return { kind = "fattree", nodes_per_leaf = 2, levels = { { down = 2, up = 2 } },
+         nodes = nodes, capacity = 1e9, routing = routing }
+   end
+   local topo = assert(topology.build { kind = "fabrics",
+      fabrics = { ib = tree("n[1-4]", "dmodk"), eth = tree("n[3-6]", "ecmp") } })
+   local m = made(topo)
+   m.site.conf.metrics = { components = 4, leaves = 4 }
+   sim.tell(m.diagnosis, topo.component_id["ib:leaf0/3"], { state = "slow", left = 0.5 })
+   m.coverage:touch(topo.component_id["n1:2/tx"], os.time())
+   local families, v = promparse.read(m:text())
+   for key, value in pairs { ["taut_components{fabric=ib,kind=uplink,state=slow}"] = 1,
+      ["taut_components{fabric=ib,kind=uplink,state=unknown}"] = 3,
+      ["taut_components{fabric=eth,kind=uplink,state=unknown}"] = 4,
+      -- of the fabric that it is not in a node has no tx
+      ["taut_components{fabric=eth,kind=tx,state=unknown}"] = 4,
+      ["taut_component_left_ratio{action=watch,component=ib:leaf0/3,fabric=ib,kind=uplink," ..
+         "state=slow}"] = 0.5,
+      ["taut_leaf_left_ratio{fabric=ib,leaf=ib:leaf0}"] = 0.5,
+      ["taut_sets{fabric=eth,state=unknown}"] = 4, ["taut_sets{fabric=ib,state=unknown}"] = 0,
+      ["taut_links_in_sets{fabric=eth}"] = 8, ["taut_links_in_sets{fabric=ib}"] = 0,
+      ["taut_coverage_ratio{fabric=eth}"] = 0, ["taut_coverage_ratio{fabric=ib}"] = 1 / 16 } do
+      lu.assertAlmostEquals(v[key] or -1, value, 1e-9, key)
+   end
+   lu.assertEquals(#families.taut_coverage_ratio.samples, 2)
 end
 
 function tests.test_what_tautd_says()

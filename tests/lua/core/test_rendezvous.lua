@@ -65,7 +65,7 @@ local function meeting(o)
       cluster = cluster, check = m.check, networks = o.networks or networks.new {
          addresses = { is_of = function() return false end }, list = {},
          refusals = { note = function(_, _, why) m.odd[#m.odd + 1] = why end },
-         rails = function() return 1 end },
+         topology = function() return { rails = 1 } end },
       findings = { session = function(_, s) m.done[#m.done + 1] = s end },
       no_results = no_results.new(),
    }

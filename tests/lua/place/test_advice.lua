@@ -363,11 +363,105 @@ function tests.test_for_steering_the_same_gain_where_less_is_broken_up()
    lu.assertStrContains(err, "Slurm has not answered yet")
 end
 
-function tests.test_nonsense_never_raises()
-   local a = advice_on(torus({ 4, 2, 2 }, 2))
+---------------------------------------------------------------- several fabrics
+
+-- n0 to n7 on ib, n4 to n11 on eth.
+local function two_fabrics()
+   local function tree(nodes, capacity)
+      return { kind = "fattree", nodes_per_leaf = 2, levels = { { down = 4, up = 2 } },
+         nodes = nodes, capacity = capacity }
+   end
+   local ib = tree("n[0-7]", 9e9)
+   ib.partitions = { "fast" }
+   return assert(topology.build { kind = "fabrics",
+      fabrics = { eth = tree("n[4-11]", 1e9), ib = ib } })
+end
+
+-- Are all nodes of all candidates among these?
+local function is_within(out, first, last)
+   for _, c in ipairs(out.candidates) do
+      for name in pairs((names(c.nodelist))) do
+         local n = tonumber(name:sub(2))
+         lu.assertTrue(n >= first and n <= last, c.nodelist)
+      end
+   end
+end
+
+function tests.test_advice_is_on_one_fabric_and_says_which()
+   local a = advice_on(two_fabrics())
+   a.cluster.partitions.fast = a.cluster.partitions.all
+   local out = assert(a:give { count = 4 })
+   lu.assertEquals(out.fabric, "ib") -- as many nodes, and faster
+   is_within(out, 0, 7)
+   out = assert(a:give { count = 4, fabric = "eth" })
+   lu.assertEquals(out.fabric, "eth")
+   is_within(out, 4, 11)
+   lu.assertEquals(assert(a:give { count = 4, partition = "fast" }).fabric, "ib")
+   lu.assertEquals(assert(a:give { compare = "n[8-11]" }).fabric, "eth")
+   -- where the first has not enough, the next
+   a = advice_on(two_fabrics())
+   busy(a, "n[0-5]")
+   out = assert(a:give { count = 4 })
+   lu.assertEquals(out.fabric, "eth")
+   is_within(out, 6, 11)
+   out = assert(a:give { count = 2, exclude = "n[8-11],n0" })
+   lu.assertEquals(out.candidates[1].nodelist, "n[6-7]")
+   local none, err = a:give { count = 4, fabric = "opa" }
+   lu.assertNil(none)
+   lu.assertEquals(err, "--fabric: expected one of eth, ib, got 'opa'")
+   none, err = a:give { count = 9 }
+   lu.assertNil(none)
+   lu.assertStrContains(err, "1 to 8, which is all there are on fabric")
+   none, err = a:give { compare = "n0,n11" }
+   lu.assertNil(none)
+   lu.assertStrContains(err, "no fabric has all of these nodes, and no route leads")
+   none, err = a:give { compare = "n0,n5", fabric = "eth" }
+   lu.assertNil(none)
+   lu.assertEquals(err, "--compare: 'n0' is not on fabric eth")
+   none, err = advice_on(torus({ 4, 2, 2 }, 2)):give { count = 4, fabric = "eth" }
+   lu.assertNil(none)
+   lu.assertEquals(err, "--fabric: this machine has one topology, and no 'fabrics'")
+end
+
+function tests.test_a_slow_link_counts_on_its_own_fabric()
+   local topo = two_fabrics()
+   local a = advice_on(topo)
+   for _, r in ipairs { "leaf2", "leaf3" } do
+      for _, c in ipairs(topo:links_of(topo.router_id["ib:" .. r])) do
+         sim.tell(a.diagnosis, c, { state = "slow", left = 0.1 })
+      end
+   end
+   local out = assert(a:give { count = 4, fabric = "ib" })
+   lu.assertEquals(out.candidates[1].nodelist, "n[0-3]")
+   lu.assertAlmostEquals(out.candidates[1].score, 1, 0.01)
+   lu.assertTrue(out.slurm.score > 1.5, tostring(out.slurm.score)) -- n[4-7]
+   for _, c in ipairs(assert(a:give { count = 4, fabric = "eth" }).candidates) do
+      lu.assertAlmostEquals(c.score, 1, 0.01)
+   end
+   local best = assert(a:pick { count = 4, partition = "all" })
+   lu.assertEquals(best.nodes, "n[0-3]")
+end
+
+function tests.test_what_is_heard_between_is_taken_in_by_each_fabric()
+   local a = advice_on(two_fabrics())
+   assert(a:give { count = 8, fabric = "ib" })
+   for _, name in ipairs { "n4", "n5" } do
+      a.cluster.nodes[name].state = "allocated"
+      a.cluster.touched[name] = true
+   end
+   for _, name in ipairs { "eth", "ib" } do
+      local none, err = a:give { count = 7, fabric = name }
+      lu.assertNil(none)
+      lu.assertStrContains(err, "7 nodes asked for, 6 are free and healthy")
+   end
+end
+
+local function nonsense(topo)
+   local a = advice_on(topo)
    local values = { -1, 0, 1, 4, 99, 2.5, "x", "", "n[0-3]", "all", true, false, {}, 1e300 }
    local keys = { "count", "min", "max", "pattern", "partition", "exclude", "features",
-      "reservation", "exclusive", "per_router", "off", "start", "within", "top", "job", "compare" }
+      "reservation", "exclusive", "per_router", "off", "start", "within", "top", "job", "compare",
+      "fabric" }
    math.randomseed(7)
    for _ = 1, 3000 do
       local args = { count = math.random() < 0.7 and 4 or nil }
@@ -380,6 +474,11 @@ function tests.test_nonsense_never_raises()
       out, err = a:pick(args)
       lu.assertTrue(out ~= nil or type(err) == "string")
    end
+end
+
+function tests.test_nonsense_never_raises()
+   nonsense(torus({ 4, 2, 2 }, 2))
+   nonsense(two_fabrics())
 end
 
 return tests

@@ -235,4 +235,30 @@ function tests.test_a_chart_of_any_numbers()
    end
 end
 
+function tests.test_a_machine_of_two_fabrics_has_both_on_its_page()
+   local d = data { machine = [[fabrics = {
+         ib = fattree { nodes_per_leaf = 2, levels = { { down = 3, up = 1 } }, nodes = "n[0-5]",
+            capacity = 1 * GB },
+         eth = fattree { nodes_per_leaf = 2, levels = { { down = 3, up = 1 } }, nodes = "n[4-9]",
+            capacity = 1 * GB },
+      }]], bad = { ["ib:leaf0/3"] = "slow", ["eth:leaf2/3"] = "slow" },
+      jobs = { { id = 7, user = "alice", name = "x", partition = "all", nodes = "n[0-1,4]" },
+         { id = 8, user = "alice", name = "y", partition = "all", nodes = "n[8-9]" } } }
+   local text = page.make(d)
+   has(text, "eth:leaf2/3")
+   has(text, "ib:leaf0/3")
+   lu.assertEquals(#d.machine.nodes.name, 10)
+   for i, r in ipairs(d.machine.nodes.router) do
+      lu.assertTrue(r >= 0, d.machine.nodes.name[i])
+   end
+   lu.assertEquals({ d.jobs[1].routers, d.jobs[2].routers }, { 2, 1 })
+   lu.assertAlmostEquals(d.jobs[1].hops_mean, 4 / 3, 1e-9)
+   -- repairs of each are compared with the traffic on it
+   lu.assertNil(d.repairs_note)
+   lu.assertEquals(#d.repairs, 2)
+   for _, r in ipairs(d.repairs) do
+      lu.assertTrue(r.gain > 0.1, r.what)
+   end
+end
+
 return tests

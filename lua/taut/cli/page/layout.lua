@@ -86,6 +86,16 @@ local function letter_of(n)
    return state == "" and "?" or "x"
 end
 
+-- State of a node's tx or rx; of several fabrics that of one where it is not well.
+local function letter_on(n, way)
+   local letter = LETTER[n[way].state] or "u"
+   for _, r in ipairs(n.rails or {}) do
+      local other = LETTER[r[way].state] or "u"
+      letter = (letter == "o" or letter == "u") and other ~= "u" and other or letter
+   end
+   return letter
+end
+
 local function nodes_of(topo, rows, at)
    local out = { name = json.array {}, router = json.array {} }
    local tx, rx, slurm, number = {}, {}, {}, {}
@@ -93,8 +103,8 @@ local function nodes_of(topo, rows, at)
       local id = topo.node_id[n.node]
       number[id or 0] = i - 1
       out.name[i] = n.node
-      out.router[i] = id and at[topo:router(id)] or -1
-      tx[i], rx[i] = LETTER[n.tx.state] or "u", LETTER[n.rx.state] or "u"
+      out.router[i] = id and at[topo:home(id)] or -1
+      tx[i], rx[i] = letter_on(n, "tx"), letter_on(n, "rx")
       slurm[i] = letter_of(n)
    end
    out.tx, out.rx, out.slurm = table.concat(tx), table.concat(rx), table.concat(slurm)

@@ -14,6 +14,7 @@ local load = require "taut.study.load"
 local machine = require "taut.study.machine"
 local pattern = require "taut.place.pattern"
 local repair = require "taut.study.repair"
+local tables = require "taut.base.tables"
 local time = require "taut.study.time"
 local verdicts = require "taut.report.verdicts"
 
@@ -107,6 +108,38 @@ local function gains(topo, list)
    return out, err
 end
 
+-- The same of several fabrics: each has traffic of its own, and its repairs stay in their order; of
+-- two fabrics' next ones the one that brings more comes first.
+local function gains_of_fabrics(topo, list)
+   local queues, out, count, why = {}, {}, 0, nil
+   for _, f in ipairs(topo.fabrics) do
+      local gain, err = gains(f.topo, tables.filter(list, function(t)
+         return t.is_link and topo:fabric_of(t.c) == f
+      end))
+      local queue, share = {}, #f.topo.nodes / #topo.nodes
+      why = why or err
+      for c, g in pairs(gain) do
+         if c > 0 then
+            out[topo:of_part(f, c)] = g
+            queue[g.order] = g
+         end
+      end
+      for _, g in ipairs(queue) do
+         g.own, g.alone = g.own * share, g.alone * share
+      end
+      queues[#queues + 1] = #queue > 0 and queue or nil
+   end
+   while #queues > 0 do
+      table.sort(queues, function(a, b) return a[1].own > b[1].own end)
+      count = count + 1
+      table.remove(queues[1], 1).order = count
+      if #queues[1] == 0 then
+         table.remove(queues, 1)
+      end
+   end
+   return out, why
+end
+
 -- Node-hours a day of each: after those before it, and alone.
 local function add_hours(list, gain, nodes)
    for _, t in ipairs(list) do
@@ -163,7 +196,7 @@ end
 function mend.order(topo, cases, drained)
    local list = things(topo, cases)
    add_drained(list, drained)
-   local gain, err = gains(topo, list)
+   local gain, err = (topo.fabrics and gains_of_fabrics or gains)(topo, list)
    add_hours(list, gain, #topo.nodes)
    list = merged(list)
    local sum = 0

@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Where running jobs are: their nodes, how many routers those are on, how far apart.
+local choice = require "taut.topology.fabrics.choice"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
+local tables = require "taut.base.tables"
 
 local placement = {}
 
@@ -48,13 +50,22 @@ function placement.add(topo, jobs)
          local n = topo.node_id[name]
          if n then
             nodes[#nodes + 1], job.members[#job.members + 1] = n, name
-            local r = topo:router(n)
-            count = count + (routers[r] and 0 or 1)
-            routers[r] = true
          end
       end
+      local own = topo -- of several fabrics the one that the job is on
+      if topo.fabrics then
+         local f = choice.of(topo, { nodes = nodes, partition = job.partition })
+         own, nodes = f.topo, tables.map(tables.filter(nodes, function(n)
+            return f.number[n] ~= nil
+         end), function(n) return f.number[n] end)
+      end
+      for _, n in ipairs(nodes) do
+         local r = own:router(n)
+         count = count + (routers[r] and 0 or 1)
+         routers[r] = true
+      end
       job.routers = count
-      job.hops_mean, job.hops_most = distance(topo, nodes)
+      job.hops_mean, job.hops_most = distance(own, nodes)
    end
 end
 

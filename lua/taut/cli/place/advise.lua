@@ -25,6 +25,9 @@ function advise.setup(parser)
       "halo3d:bytes=1M,compute=0.3 (default all-to-all)."):format(table.concat(pattern.names,
       ", "))):argname "<pattern>"
    parser:option("-p --partition"):description "Only nodes of this partition.":argname "<name>"
+   parser:option("--fabric"):description(
+      "Of several fabrics on this one (default: the partition's, else where most nodes are).")
+      :argname "<name>"
    parser:option("-x --exclude"):description "None of these nodes.":argname "<list>"
    parser:option("-C --constraint"):description "Only nodes with these features: a&b, a|b."
       :argname "<features>"
@@ -81,6 +84,9 @@ local function show(d, args)
    if d.partition then
       print("in partition: " .. d.partition)
    end
+   if d.fabric then
+      print("on fabric: " .. d.fabric)
+   end
    if d.compare then
       print("compared: " .. d.compare.nodelist)
       report.wrap(sentence(d.compare), "   ")
@@ -129,9 +135,10 @@ local function request(args)
    end
    local n = args.nodes or {}
    return { min = n[1], max = n[2], job = args.job, pattern = spec, partition = args.partition,
-      exclude = args.exclude, features = args.constraint, reservation = args.reservation,
-      off = args.off, exclusive = args.exclusive, per_router = args.per_router, start = args.start,
-      within = args.within, top = args.top, compare = args.compare, fair = args.fair,
+      fabric = args.fabric, exclude = args.exclude, features = args.constraint,
+      reservation = args.reservation, off = args.off, exclusive = args.exclusive,
+      per_router = args.per_router, start = args.start, within = args.within, top = args.top,
+      compare = args.compare, fair = args.fair,
       ask_slurm = true }
 end
 

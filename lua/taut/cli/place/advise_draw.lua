@@ -10,7 +10,7 @@ local advise_draw = {}
 -- @param d answer of tautd
 -- @return SVG text, or nil and what is wrong
 function advise_draw.picture(args, d)
-   local s, err = scene.open(args)
+   local s, err = scene.open(setmetatable({ fabric = d.fabric }, { __index = args }))
    if not s then
       return nil, err
    end

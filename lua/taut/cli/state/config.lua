@@ -82,7 +82,7 @@ function command.run(args)
       io.stderr:write("taut: ", hint, "\n")
    end
    print(("%s is good: %d nodes, %d components, mode %s"):format(path, #conf.topology.nodes,
-      #conf.topology.components, report.word(conf.mode)))
+      #conf.topology.components - conf.topology:absent(), report.word(conf.mode)))
    return 0
 end
 

@@ -14,6 +14,16 @@ local function is_well(c)
    return c.state == "ok" or c.state == "unknown"
 end
 
+-- Is there nothing to say of its tx and rx, of several fabrics on each?
+local function is_quiet(n)
+   for _, r in ipairs(n.rails or { n }) do
+      if not (is_well(r.tx) and is_well(r.rx) and r.tx.remark == "" and r.rx.remark == "") then
+         return false
+      end
+   end
+   return true
+end
+
 local function by_count(a, b)
    if #a.nodes ~= #b.nodes then
       return #a.nodes > #b.nodes
@@ -72,11 +82,14 @@ function nodes.run(args)
    end
    local rows, well = {}, 0
    for _, n in ipairs(d.nodes) do
-      local quiet = is_well(n.tx) and is_well(n.rx) and not n.drain and n.tx.remark == ""
-         and n.rx.remark == ""
+      local quiet = not n.drain and is_quiet(n)
       well = well + (quiet and 1 or 0)
       if args.all or not quiet then
-         rows[#rows + 1] = nodes.row(n, d.now)
+         for i, r in ipairs(n.rails or { n }) do -- of several fabrics a line for each
+            rows[#rows + 1] = nodes.row(setmetatable({ tx = r.tx, rx = r.rx, router = r.router },
+               { __index = n }), d.now)
+            rows[#rows][1] = i == 1 and n.node or ""
+         end
       end
    end
    if #rows > 0 then

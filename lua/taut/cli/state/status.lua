@@ -84,6 +84,10 @@ local function print_checks(s)
    print(("coverage    %s of %d components%s in the last %g h"):format(report.percent(s.coverage),
       s.components - hidden, hidden > 0 and (" and %s of links"):format(report.count(sets.all,
       "set")) or "", s.coverage_h))
+   for _, f in ipairs(s.fabrics or {}) do
+      report.wrap(("%s: %s of %d on %s"):format(f.name, report.percent(f.coverage), f.components,
+         report.count(f.nodes, "node")), (" "):rep(12), (" "):rep(14))
+   end
    local n = s.states
    print(("components  %d ok, %d suspect, %d slow, %d lossy, %d failed, %d unknown"):format(n.ok,
       n.suspect, n.slow, n.lossy or 0, n.failed, n.unknown - hidden))

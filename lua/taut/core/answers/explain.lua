@@ -4,6 +4,7 @@ local json = require "taut.json"
 local loop = require "taut.loop"
 local rights = require "taut.base.rights"
 local summary = require "taut.events.summary"
+local tables = require "taut.base.tables"
 
 local explain = {}
 
@@ -98,25 +99,33 @@ local function component(self, c, uid, reply)
 end
 
 local function node(self, n, uid, reply)
-   local name, now = self.site.topo.nodes[n], loop.time()
+   local topo, now = self.site.topo, loop.time()
+   local name, ports, wanted = topo.nodes[n], topo:ports(n), {}
+   ports = #ports > 0 and ports or { topo.tx[n], topo.rx[n] }
+   for i, c in ipairs(ports) do
+      wanted[i] = { i, "verdicts_of", { component = topo.components[c], limit = 10 } }
+   end
    self.journal:flush()
-   ask_all(self, {
+   table.move({
       { "tests", "tests_of_node", { node = name, limit = TESTS } },
       { "actions", "actions_of", { node = name, limit = 20 } },
-      { "tx", "verdicts_of", { component = name .. "/tx", limit = 10 } },
-      { "rx", "verdicts_of", { component = name .. "/rx", limit = 10 } },
       { "observations", "observations", { node = name, limit = EVENTS } },
-   }, function(out, err)
+   }, 1, 3, #wanted + 1, wanted)
+   ask_all(self, wanted, function(out, err)
       if err then
          return reply(nil, err)
       end
-      table.move(out.rx, 1, #out.rx, #out.tx + 1, out.tx)
+      local verdicts = json.array {}
+      for _, rows in ipairs(out) do
+         table.move(rows, 1, #rows, #verdicts + 1, verdicts)
+      end
       local slurm = self.cluster.nodes[name] or {}
       reply { about = name, node = { name = name, slurm = slurm.state, drain = slurm.drain,
             reason = slurm.reason, held = self.act:why_held(name) },
-         components = json.array { one_component(self, self.site.topo.tx[n], now),
-            one_component(self, self.site.topo.rx[n], now) },
-         tests = strip_jobs(self, out.tests, uid), verdicts = out.tx, actions = out.actions,
+         components = json.array(tables.map(ports, function(c)
+            return one_component(self, c, now)
+         end)),
+         tests = strip_jobs(self, out.tests, uid), verdicts = verdicts, actions = out.actions,
          observations = self.observations:unpack(out.observations, uid), now = now }
    end)
 end

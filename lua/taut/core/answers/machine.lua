@@ -46,19 +46,36 @@ local function links(self)
       end }
 end
 
+-- A node's rails of several fabrics, those that it has.
+local function rail_rows(self, n, now)
+   local topo, ports, list = self.site.topo, self.site.topo:ports(n), json.array {}
+   for i = 1, #ports, 2 do
+      local f = topo:fabric_of(ports[i])
+      list[#list + 1] = { fabric = f.name, rail = select(2, topo:node_of(ports[i])),
+         router = topo.router_name[topo:from(ports[i])],
+         tx = component_row(self, ports[i], now), rx = component_row(self, ports[i + 1], now) }
+   end
+   return list
+end
+
 local function nodes(self)
    local now = loop.time()
    return { count = #self.site.topo.nodes, rest = { now = now }, row = function(n)
       local topo = self.site.topo
       local name = topo.nodes[n]
       local slurm = self.cluster.nodes[name] or {}
-      return { node = name, router = topo.router_name[topo:router(n)],
+      local rails = topo.fabrics and rail_rows(self, n, now)
+      local tx, rx = topo.tx[n], topo.rx[n]
+      if rails and rails[1] then
+         tx, rx = table.unpack(topo:ports(n), 1, 2)
+      end
+      return { node = name, router = rails and rails[1] and rails[1].router
+            or topo.router_name[topo:router(n)], rails = rails,
          slurm = slurm.state, drain = slurm.drain or false, reason = slurm.reason,
          ours = self.act:standing()[name] ~= nil,
          held = self.act:why_held(name),
          heard = self.cluster.last_heard[name], probe = self.cluster:probes()[name],
-         tx = component_row(self, topo.tx[n], now),
-         rx = component_row(self, topo.rx[n], now) }
+         tx = component_row(self, tx, now), rx = component_row(self, rx, now) }
    end }
 end
 

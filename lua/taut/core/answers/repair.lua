@@ -141,7 +141,7 @@ end
 local function answer(self, args, who, uid, reply)
    local name = tostring(args.component)
    local c = self.site.topo.component_id[name] or self.site.topo.node_id[name]
-      and self.site.topo.tx[self.site.topo.node_id[name]]
+      and self.site.topo:ports(self.site.topo.node_id[name])[1]
    local r = self.site.topo.router_id[name]
    if not c and r and not args.done then
       return in_turns(reply, function() reply(of_router(self, r)) end)

@@ -6,6 +6,7 @@ local json = require "taut.json"
 local loop = require "taut.loop"
 local slow_whole = require "taut.report.slow_whole"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 local throttle = require "taut.diagnose.throttle"
 
 local function list_of(map, row)
@@ -75,6 +76,15 @@ local function count_sets(self)
    return n, links
 end
 
+-- Each of several fabrics; nil where there is one.
+local function fabrics(self, coverage_s, now)
+   local list = self.site.topo.fabrics
+   return list and tables.map(list, function(f)
+      local share, of = self.diagnosis:covered_of(f, self.coverage, coverage_s, now)
+      return { name = f.name, nodes = #f.topo.nodes, coverage = share, components = of }
+   end)
+end
+
 local function status(self)
    local coverage_h = self.site.conf.checks.coverage_h
    local now, cl, wide = loop.time(), self.cluster, self.diagnosis:wide()
@@ -84,11 +94,12 @@ local function status(self)
       version = sys.version, cluster = cl.config and cl.config.cluster,
       mode = self.act:mode(), switch = self.switches:checks(),
       since = self.started_at, now = now, nodes = #self.site.topo.nodes,
-      components = #self.site.topo.components,
+      components = #self.site.topo.components - self.site.topo:absent(),
       jobs_started = cl.jobs_started, jobs_heard = cl.jobs_heard, hellos = cl.hellos,
       silent = json.array(cl:silent()), states = self.diagnosis:count_states(),
       tests = self.judgement.classes,
       coverage = self.diagnosis:covered(self.coverage, coverage_h * 3600, now),
+      fabrics = fabrics(self, coverage_h * 3600, now),
       set_states = set_states, links_in_sets = links_in_sets,
       coverage_h = coverage_h, skipped = self.check.counts, refused = self.refusals.count,
       floods = attackers.floods(self), claims = attackers.claims(self),

@@ -64,20 +64,24 @@ local function kind_of(self, kinds)
 end
 
 local function components(self)
-   local count, order, kind = {}, {}, kind_of(self, { n = 0 })
-   for c = 1, #self.site.topo.components do
-      local k = kind(c)
-      if not count[k] then
-         count[k] = {}
-         order[#order + 1] = k
+   local topo, count, order, kind = self.site.topo, {}, {}, kind_of(self, { n = 0 })
+   for c = 1, #topo.components do
+      local k, fabric = kind(c), named.fabric(topo, c)
+      local key = fabric and fabric .. " " .. k or k
+      if not count[key] then
+         count[key] = { kind = k, fabric = fabric }
+         order[#order + 1] = count[key]
       end
       local state = self.diagnosis:state(c)
-      count[k][state] = (count[k][state] or 0) + 1
+      if not fabric or topo:is_there(c) then
+         count[key][state] = (count[key][state] or 0) + 1
+      end
    end
    local samples = {}
    for _, k in ipairs(order) do
       for _, state in ipairs(STATES) do
-         samples[#samples + 1] = { count[k][state] or 0, labels = { kind = k, state = state } }
+         samples[#samples + 1] = { k[state] or 0, labels = { fabric = k.fabric, kind = k.kind,
+            state = state } }
       end
    end
    return samples
@@ -100,16 +104,43 @@ local function component_families(self, add)
       "Slow and failed components for whose names metrics.components has no room.", left_out)
 end
 
--- Sets in place of links that no test can tell apart.
+-- Sets in place of links that no test can tell apart; of several fabrics for each.
 local function set_families(self, add)
-   local rows, _, links = self.diagnosis:sets_in_place_of_links()
-   local count = { ok = 0, suspect = 0, slow = 0, failed = 0, unknown = 0 }
+   local topo = self.site.topo
+   local rows, hidden, links = self.diagnosis:sets_in_place_of_links()
+   local count, of_links = {}, {}
+   for _, f in ipairs(topo.fabrics or { {} }) do
+      count[f.name or ""] = { ok = 0, suspect = 0, slow = 0, failed = 0, unknown = 0 }
+      of_links[f.name or ""] = 0
+   end
    for _, row in ipairs(rows) do
-      count[row.state] = count[row.state] + 1
+      local of = count[named.fabric(topo, row.members[1]) or ""]
+      of[row.state] = of[row.state] + 1
+   end
+   for c in pairs(topo.fabrics and hidden or {}) do
+      of_links[named.fabric(topo, c)] = of_links[named.fabric(topo, c)] + 1
+   end
+   local samples, links_of = {}, {}
+   for _, f in ipairs(topo.fabrics or { {} }) do
+      for _, s in ipairs(by_label(count[f.name or ""], "state")) do
+         s.labels.fabric = f.name
+         samples[#samples + 1] = s
+      end
+      links_of[#links_of + 1] = f.name and { of_links[f.name], labels = { fabric = f.name } } or nil
    end
    add("taut_sets", "gauge", "Sets of links, tested in place of their links, by verdict.",
-      by_label(count, "state"))
-   add("taut_links_in_sets", "gauge", "Links that are tested as part of a set only.", links)
+      samples)
+   add("taut_links_in_sets", "gauge", "Links that are tested as part of a set only.",
+      topo.fabrics and links_of or links)
+end
+
+-- Share that was tested; of several fabrics for each.
+local function coverage(self, now)
+   local seconds, list = self.site.conf.checks.coverage_h * 3600, self.site.topo.fabrics
+   return list and tables.map(list, function(f)
+      return { self.diagnosis:covered_of(f, self.coverage, seconds, now),
+         labels = { fabric = f.name } }
+   end) or self.diagnosis:covered(self.coverage, seconds, now)
 end
 
 local function leaf_families(self, add)
@@ -270,7 +301,7 @@ function Metrics:text()
       named.probes(self))
    add("taut_coverage_ratio", "gauge", "Share of the components that tests can reach, and of " ..
       "sets in place of links, tested within coverage_h.",
-      self.diagnosis:covered(self.coverage, self.site.conf.checks.coverage_h * 3600, now))
+      coverage(self, now))
    check_families(self, add)
    policy_families(self, add)
    store_families(self, add, now)

@@ -9,7 +9,7 @@ local STATES = { "failed", "lossy", "slow", "suspect" }
 
 local function router_of(topo, c)
    if not topo:is_link(c) then
-      return topo:router((topo:node_of(c)))
+      return topo:router(topo:node_of(c))
    end
    local from, to = topo:from(c), topo:to(c)
    return #topo:on_router(from) == 0 and #topo:on_router(to) > 0 and to or from
@@ -61,12 +61,15 @@ function leaves.samples(diagnosis, topo, most)
    local list = not_well(diagnosis, topo)
    for i = 1, math.min(#list, most) do
       local leaf, name = list[i], topo.router_name[list[i].router]
+      local fabric = topo.fabrics and topo:fabric_at(leaf.router).name
       for _, state in ipairs(STATES) do
          components[#components + 1] = leaf.components[state]
-            and { leaf.components[state], labels = { leaf = name, state = state } }
+            and { leaf.components[state], labels = { fabric = fabric, leaf = name,
+               state = state } }
       end
-      sets[#sets + 1] = leaf.sets > 0 and { leaf.sets, labels = { leaf = name } } or nil
-      left[i] = { leaf.left, labels = { leaf = name } }
+      sets[#sets + 1] = leaf.sets > 0 and { leaf.sets, labels = { fabric = fabric, leaf = name } }
+         or nil
+      left[i] = { leaf.left, labels = { fabric = fabric, leaf = name } }
    end
    return components, sets, left, math.max(0, #list - most)
 end

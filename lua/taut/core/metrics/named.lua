@@ -8,6 +8,11 @@ local named = {}
 
 local RELEASES_MAX = 16
 
+--- The fabric of a component, where the machine has several; for a label.
+function named.fabric(topo, c)
+   return topo.fabrics and topo:fabric_of(c).name or nil
+end
+
 local function is_known(self, component)
    return component ~= nil and self.acks:get(component, loop.time()) ~= nil
 end
@@ -39,7 +44,8 @@ function named.components(self, most)
    for i = 1, math.min(#list, most) do
       local v = list[i]
       samples[i] = { v.left, labels = { component = topo.components[v.c], kind = topo:kind(v.c),
-         state = v.state, action = self.decision.measures[v.c] or "watch",
+         fabric = named.fabric(topo, v.c), state = v.state,
+         action = self.decision.measures[v.c] or "watch",
          known = is_known(self, topo.components[v.c]) and "yes" or nil } }
    end
    return samples, #list - #samples
@@ -53,7 +59,7 @@ function named.losses(self, most)
       local k = self.diagnosis:component(v.c)
       if k.loss and #samples < most then
          samples[#samples + 1] = { k.loss.share, labels = { component = topo.components[v.c],
-            kind = topo:kind(v.c) } }
+            kind = topo:kind(v.c), fabric = named.fabric(topo, v.c) } }
       end
    end
    return samples

@@ -70,13 +70,14 @@ function inventory.of(topo)
          local is_new = hidden and not told[c]
          told[c] = told[c] or hidden
          is_hidden = is_hidden or hidden
-         if is_new and not topo.asked_at then
+         local at = topo:asked(c)
+         if is_new and not at then
             out.links[c], out.count = true, out.count + 1
-         elseif is_new and not topo.asked_at.of[c] then
+         elseif is_new and not at.of[c] then
             out.unnamed[#out.unnamed + 1] = c
          end
       end
-      if is_hidden and not topo.asked_at then
+      if is_hidden and not topo:asked(members[1]) then
          out.sets[#out.sets + 1] = { key = key, members = members }
       end
    end

@@ -77,8 +77,9 @@ local function hit(self, y, way, t)
    y.hits, y.low = y.hits + 1, y.low + 1
    y.senders[t.src], y.receivers[t.dst] = true, true
    y.first, y.last = y.first or t.time, t.time
-   on[topo.tx[t.src]], on[topo.rx[t.dst]] = (on[topo.tx[t.src]] or 0) + 1,
-      (on[topo.rx[t.dst]] or 0) + 1
+   local off = 2 * #topo.nodes * ((t.rail or 1) - 1)
+   local tx, rx = topo.tx[t.src] + off, topo.rx[t.dst] + off
+   on[tx], on[rx] = (on[tx] or 0) + 1, (on[rx] or 0) + 1
    for _, tally in ipairs(way) do
       for _, c in ipairs(tally.set.members) do
          on[c] = (on[c] or 0) + 1

@@ -7,6 +7,7 @@
 local ask = require "taut.place.advice.ask"
 local choice = require "taut.place.choice"
 local describe = require "taut.place.advice.describe"
+local fabric = require "taut.place.advice.fabric"
 local fair = require "taut.place.advice.fair"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
@@ -18,7 +19,6 @@ local request = require "taut.place.request"
 local score = require "taut.place.score"
 local search = require "taut.place.advice.search"
 local task = require "taut.base.task"
-local view = require "taut.place.view"
 local worth = require "taut.place.advice.worth"
 local verdicts = require "taut.report.verdicts"
 
@@ -26,7 +26,8 @@ local advice = {}
 local Advice = {}
 Advice.__index = Advice
 
---- What is left of components that are not well: verdicts, suspicion, hard evidence.
+--- What is left of components that are not well: verdicts, suspicion, hard evidence; in the numbers
+-- of the fabric that it is advice on.
 function Advice:left()
    local map = {}
    for c, k in self.diagnosis:each() do
@@ -41,12 +42,13 @@ function Advice:left()
          map[c] = math.max(left, 0)
       end
    end
-   return map
+   return fabric.own(self, map)
 end
 
 local function answer(cluster, r)
-   local out = { count = r.s.count, partition = r.partition, pattern = r.s.P.name,
-      candidates = json.array {},
+   local of = r.s.topo.fabric
+   local out = { count = r.s.count, partition = r.partition, fabric = of and of.name,
+      pattern = r.s.P.name, candidates = json.array {},
       as_of = cluster.nodes_at, age_s = math.max(0, loop.time() - (cluster.nodes_at or 0)),
       slurm_error = cluster.error, alps = cluster:alps() }
    describe.fragments(r.s, r.found)
@@ -91,8 +93,8 @@ end
 -- @param list host list
 -- @param what for messages
 -- @return row of describe, or nil and what is wrong with the list
-function Advice:look_at(scene, list, what)
-   local nodes, err = request.numbers(self.topo, list, what or "Slurm's answer")
+function Advice.look_at(_, scene, list, what)
+   local nodes, err = request.numbers(scene.topo, list, what or "Slurm's answer")
    if not nodes then
       return nil, err
    elseif #nodes ~= scene.count then
@@ -101,7 +103,7 @@ function Advice:look_at(scene, list, what)
    end
    table.sort(nodes, function(a, b) return scene.rank[a] < scene.rank[b] end)
    local c = describe.set(scene, nodes, what and "the set given" or "where Slurm would start it")
-   c.score = score.evaluate(self.topo, nodes, scene.P, scene)
+   c.score = score.evaluate(scene.topo, nodes, scene.P, scene)
    return describe.row(scene, c, nil)
 end
 
@@ -109,17 +111,18 @@ local NOT_YET = "Slurm has not answered yet: which nodes are free is not known"
 
 --- Answer `taut advise`.
 -- @param args as of place.request, or { job = id } and the rest of it; compare = host list,
---   fair = true for max-min fair rates, too
--- @return { count, partition (where several were named), pattern, candidates (the best first),
---   slurm, compare, worth, sentence, as_of, age_s }, or nil and why there is no advice; third what
---   it was looked at with (look_at)
+--   fair = true for max-min fair rates, too; fabric = the one of several it is to be on
+-- @return { count, partition (where several were named), fabric (where there are several), pattern,
+--   candidates (the best first), slurm, compare, worth, sentence, as_of, age_s }, or nil and why
+--   there is no advice; third what it was looked at with (look_at)
 function Advice:give(args)
    -- another configuration may come while this goes on in turns
-   self = setmetatable({ topo = self.topo, view = self.view }, { __index = self })
+   self = setmetatable({ topo = self.topo, view = self.view, views = self.views },
+      { __index = self })
    if not self.cluster.nodes_at then
       return nil, NOT_YET
    end
-   self.view:update()
+   fabric.update(self)
    local r, err
    if args.job then
       if args.count or args.min then
@@ -134,7 +137,9 @@ function Advice:give(args)
       args = setmetatable({ count = math.max(1, #list) }, { __index = args })
    end
    if args then
-      r, err = search.found(self, args)
+      r, err = fabric.on(self, { fabric = args.fabric, partition = args.partition,
+         nodes = args.compare, count = args.count or args.min },
+         function(a) return search.found(a, args) end)
    end
    if not r then
       return nil, err
@@ -164,15 +169,20 @@ function Advice:pick(args)
    if not self.cluster.nodes_at then
       return nil, NOT_YET
    end
-   self.view:update()
-   local r, err = search.found(self, args)
+   fabric.update(self)
+   local a
+   local r, err = fabric.on(self, { partition = args.partition, count = args.count or args.min },
+      function(on)
+         a = on
+         return search.found(on, args)
+      end)
    if not r then
       return nil, err
    elseif not r.slurm then
       return nil, "Slurm would not start it now"
    end
    local s, own = r.s, r.slurm
-   local best = choice.best(s.topo, s.free, s.P, r.found, own, s, search.line_of(self, s.free))
+   local best = choice.best(s.topo, s.free, s.P, r.found, own, s, search.line_of(a, s.free))
    if best == own or best.score.ratio == math.huge then
       return nil, "Slurm's choice is as good, or other nodes would break up more than it gains"
    end
@@ -181,32 +191,35 @@ end
 
 --- Of a job that has its nodes: what its pattern takes on them, and would on others (predict.lua).
 function Advice:predict(job, comm)
-   self.view:update()
-   return predict.of(self, job, comm)
+   fabric.update(self)
+   return (fabric.on(self, { partition = job.partition, nodes = job.nodes },
+      function(on) return predict.of(on, job, comm) end))
 end
 
 --- The leaf switches of Slurm's own topology, or nil.
 function Advice:switches()
-   self.view:update()
+   fabric.update(self)
    return self.view:switches()
 end
 
 --- Slurm was asked: what is derived of its answer is made now, not when somebody waits for it.
 function Advice:refreshed()
-   self.view:update()
+   fabric.update(self)
 end
 
 --- The configuration was read again.
 function Advice:reload(topo)
-   self.topo, self.view = topo, view.new(topo, self.cluster)
+   self.topo, self.views = topo, fabric.views(topo, self.cluster)
+   self.view = self.views[1].view
 end
 
 --- @param o { topology, cluster, diagnosis, slurm = helper (taut-slurm), profiles =
 --   of events/profiles.lua }
 function advice.new(o)
-   return setmetatable({ topo = o.topology, cluster = o.cluster, diagnosis = o.diagnosis,
-      slurm = o.slurm, profiles = o.profiles, view = view.new(o.topology, o.cluster),
-      patterns = pattern.cache(), asked = {} }, Advice)
+   local self = setmetatable({ cluster = o.cluster, diagnosis = o.diagnosis, slurm = o.slurm,
+      profiles = o.profiles, patterns = pattern.cache(), asked = {} }, Advice)
+   self:reload(o.topology)
+   return self
 end
 
 return advice

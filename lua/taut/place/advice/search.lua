@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Candidates for a request: looked for, scored, and held beside what Slurm would take.
 local describe = require "taut.place.advice.describe"
+local fabric = require "taut.place.advice.fabric"
 local loop = require "taut.loop"
 local place = require "taut.place"
 local rank = require "taut.place.rank"
@@ -38,7 +39,7 @@ local function scene_of(a, req, count)
    if not P then
       return nil, err
    end
-   local background = a.profiles:background()
+   local background = fabric.own(a, (a.profiles:background()))
    local left = a:left()
    background = next(background) and background or nil
    return { topo = a.topo, view = a.view, free = req.free, count = count, P = P, soon = req.soon,

@@ -5,8 +5,10 @@
 -- lets small jobs prefer `[taut_cell_0|taut_cell_1|…]`, which is "all nodes of one cell".  Only
 -- with SchedulerParameters=ignore_prefer_validation: without it a job is refused when a feature
 -- that it prefers is gone, as after a reconfiguration of Slurm.
+local choice = require "taut.topology.fabrics.choice"
 local order = require "taut.topology.order"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 
 local cells = {}
 local Cells = {}
@@ -22,13 +24,18 @@ local function cut(self, size)
       return memo
    end
    memo = { topo = self.topo, size = size, of = {}, list = {} }
-   local orders = order.candidates(self.topo) -- the first is that of the names
+   -- of several fabrics nodes are in cells of the one that the most of them are on
+   local topo = self.topo
+   if topo.fabrics then
+      topo = choice.of(topo, { nodes = tables.map(topo.nodes, function(_, n) return n end) }).topo
+   end
+   local orders = order.candidates(topo) -- the first is that of the names
    for i, n in ipairs((orders[2] or orders[1]).nodes) do
       local k = (i - 1) // size + 1
       local cell = memo.list[k] or { feature = "taut_cell_" .. k - 1, names = {} }
       memo.list[k] = cell
-      table.insert(cell.names, self.topo.nodes[n])
-      memo.of[self.topo.nodes[n]] = cell
+      table.insert(cell.names, topo.nodes[n])
+      memo.of[topo.nodes[n]] = cell
    end
    self.memo = memo
    return memo

@@ -9,6 +9,7 @@
 -- on which nodes are busy now, so that what is advised does not change with every job.
 local pattern = require "taut.place.pattern"
 local score = require "taut.place.score"
+local tables = require "taut.base.tables"
 
 local gain = {}
 
@@ -86,6 +87,14 @@ end
 -- @return number, 1 or less for nothing; infinite where there is no way but over what has failed
 function gain.of(topo, line, c, left, exposed)
    local is_exposed, others, most = {}, {}, 1
+   if topo.fabrics then -- the one that the component is in
+      local f, own = topo:part_of(c)
+      local function in_it(list)
+         return tables.map(tables.filter(list, function(n) return f.number[n] ~= nil end),
+            function(n) return f.number[n] end)
+      end
+      topo, c, line, exposed = f.topo, own, in_it(line), in_it(exposed)
+   end
    for _, n in ipairs(exposed) do
       is_exposed[n] = true
    end

@@ -54,16 +54,29 @@ local function compare_nodes(d, old, new)
    end
 end
 
+-- The rail of a node now that leads to router r: the one of the same number, if it does, else
+-- another, since a fabric that was added may have moved them; nil: none does.
+local function rail_now(new, n, rail, r)
+   if rail <= new.rails and (new:router(n, rail) or false) == r then
+      return rail
+   end
+   for k = 1, r and new.rails or 0 do
+      if new:router(n, k) == r then
+         return k
+      end
+   end
+end
+
 -- One tx and rx: is the node on the same router?
 local function compare_ends(d, old, new, routers)
    local n, m = #old.nodes, #new.nodes
    for e = 1, n * old.rails do
       local node, rail = (e - 1) % n + 1, (e - 1) // n + 1
-      local now = rail <= new.rails and d.nodes[node] or nil
-      local r = old:router(node, rail)
-      if now and r and routers[r] == (new:router(now, rail) or false) then
+      local now, r = d.nodes[node], old:router(node, rail)
+      local k = now and r and rail_now(new, now, rail, routers[r])
+      if k then
          for way = -1, 0 do
-            local c, other = 2 * e + way, 2 * (now + m * (rail - 1)) + way
+            local c, other = 2 * e + way, 2 * (now + m * (k - 1)) + way
             if is_alike(old, c, new, other) then
                d.map[c] = other
             else

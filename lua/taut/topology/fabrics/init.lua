@@ -132,7 +132,7 @@ end
 local function name_parts(whole)
    for _, f in ipairs(whole.fabrics) do
       local topo = f.topo
-      topo.router_id, topo.component_id, topo.fabric = {}, {}, f
+      topo.router_id, topo.component_id, topo.fabric, f.machine = {}, {}, f, whole
       for r = 0, topo.routers - 1 do
          local name = whole.router_name[f.first_router + r]
          topo.router_name[r], topo.router_id[name] = name, r
@@ -167,7 +167,7 @@ end
 -- @param build function(configuration of a topology) → topology, or nil and what is wrong
 -- @return topology: `fabrics` is an array of { name, topo, conf, rails, first_rail, first_router
 --   (what comes before its own), node (number there → here), number (here → there), interfaces,
---   networks, partitions, transport }; or nil and what is wrong
+--   networks, partitions, transport, machine = this topology }; or nil and what is wrong
 function fabrics.build(conf, build)
    local names, err = settings.names(conf.fabrics)
    local list = {}

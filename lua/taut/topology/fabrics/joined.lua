@@ -87,6 +87,35 @@ function Joined:because(r, s, b, rail)
       rail and rail - f.first_rail)
 end
 
+function Joined:asked(c)
+   return self:fabric_of(c).topo.asked_at and self.asked_at
+end
+
+function Joined:hashes(c)
+   return self:fabric_of(c).topo.is_hashed
+end
+
+-- Programs of one fabric know no name of it: what only one has is meant.
+local function named(self, id, name)
+   local found = id[name]
+   for _, f in ipairs(found == nil and self.fabrics or {}) do
+      local own = id[f.name .. ":" .. name]
+      if own and found then
+         return nil
+      end
+      found = found or own
+   end
+   return found
+end
+
+function Joined:router_named(name)
+   return named(self, self.router_id, name)
+end
+
+function Joined:component_named(name)
+   return named(self, self.component_id, name)
+end
+
 ---------------------------------------------------------------- who depends on what
 
 function Joined:behind(c, left)

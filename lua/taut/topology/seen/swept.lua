@@ -2,6 +2,7 @@
 --- Whether a sweep of an InfiniBand fabric saw the machine that the topology describes: cables
 -- between two switches, and which switch each host is on.
 local guids = require "taut.topology.import.ib.guids"
+local tables = require "taut.base.tables"
 
 local swept = {}
 
@@ -42,11 +43,38 @@ local function is_on(topo, n, routers)
    return false
 end
 
+-- The fabric that a sweep is of: of several the one that has the most of the names it saw.
+local function fabric_of(topo, rows)
+   local best, most
+   for _, f in ipairs(topo.fabrics or {}) do
+      local seen = tables.sum(rows, function(l)
+         return (topo.router_id[f.name .. ":" .. l.a.node] and 1 or 0)
+            + (topo.router_id[f.name .. ":" .. l.b.node] and 1 or 0)
+      end)
+      if not best or seen > most then
+         best, most = f, seen
+      end
+   end
+   return best
+end
+
+-- One fabric as its own programs call it.
+local function bare(f)
+   local id, names = {}, {}
+   for r, name in pairs(f.topo.router_name) do
+      local own = name:sub(#f.name + 2)
+      id[own], names[r] = r, own
+   end
+   return setmetatable({ router_id = id, router_name = names }, { __index = f.topo })
+end
+
 --- Compare.
 -- @param rows of `taut fabric links`: { a = { node = name }, b = …, … }
 -- @return { cables = how many between switches, differ = { { text =, topology =, swept = }, … },
 --   moved = hosts on another switch, hosts_unknown = hosts that the topology does not have }
 function swept.compare(topo, rows)
+   local f = fabric_of(topo, rows)
+   topo = f and bare(f) or topo
    local out = { cables = 0, differ = {}, moved = {}, hosts_unknown = {}, hosts = {} }
    local want, have = cables_of(topo), {}
    for _, link in ipairs(rows) do

@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Several fabrics of one machine: each answers as it does alone, and no route leads across.
+local kept = require "taut.topology.before.kept"
 local lu = require "luaunit"
+local same = require "taut.topology.before.same"
 local topology = require "taut.topology"
 local unknown = require "taut.topology.unknown"
 
@@ -255,6 +257,33 @@ function tests.test_the_whole_is_another_machine_where_a_part_is()
    local other = ib()
    other.routing = "ecmp"
    lu.assertNotEquals(build({ ib = other, eth = eth() }).wiring, a.wiring)
+end
+
+function tests.test_a_fabric_that_is_added_makes_no_others_of_those_there_were()
+   local before = build { ib = ib() }
+   local after = build { ib = ib(), eth = eth() }
+   for _, old in ipairs { before, assert(kept.read(kept.text(before))) } do
+      local d = same.compare(old, after)
+      lu.assertEquals({ d.kept, d.of }, { #before.components, #before.components })
+      lu.assertEquals(d.name "n4:1/tx", "n4:2/tx")
+      for c, name in ipairs(before.components) do
+         local now = after.components[d.map[c]]
+         lu.assertTrue(not before:is_link(c) or now == name, now)
+      end
+   end
+   -- nor does one that goes
+   local d = same.compare(after, build { ib = ib() })
+   lu.assertEquals(d.kept, #before.components)
+end
+
+function tests.test_a_graph_keeps_those_of_its_parts()
+   local g, first = build({ ib = ib(), eth = eth() }).graph, 2 * 9 * 3 + 1
+   collectgarbage()
+   collectgarbage() -- the topology and its parts are gone
+   local loads, lost = g:all_to_all()
+   lu.assertEquals(lost, 0)
+   lu.assertTrue(loads[1] > 0)
+   lu.assertTrue(#g:crossing(first) > 0)
 end
 
 return tests

@@ -1,0 +1,104 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Advice on one of several fabrics: its nodes, its routes, its traffic, in its numbers.
+local choice = require "taut.topology.fabrics.choice"
+local hostlist = require "taut.hostlist"
+local tables = require "taut.base.tables"
+local view = require "taut.place.view"
+
+local fabric = {}
+
+local NAMES_MAX = 1 << 20
+
+--- The pictures of the cluster that advice looks at: of the machine, and of each of its fabrics.
+-- @return array of { topo, view }; those of fabrics also by their entries of `fabrics`
+function fabric.views(topo, cluster)
+   local list = { { topo = topo, view = view.new(topo, cluster) } }
+   for i, f in ipairs(topo.fabrics or {}) do
+      list[i + 1] = { topo = f.topo, view = view.new(f.topo, cluster) }
+      list[f] = list[i + 1]
+   end
+   return list
+end
+
+--- Take into all of them what Slurm said and what was heard since.
+function fabric.update(a)
+   local touched = a.views[2] and a.cluster:take_touched() -- each takes these
+   for _, v in ipairs(a.views) do
+      v.view:update(touched)
+   end
+end
+
+local function text(v)
+   return type(v) == "string" and v or nil
+end
+
+-- Nodes that a request may be about: those of its partitions, or all; or those that are named.
+local function nodes_of(a, args)
+   local list, names = {}, nil
+   if args.nodes then
+      names = hostlist.expand(args.nodes, NAMES_MAX)
+   elseif args.partition then
+      names = {}
+      for name in args.partition:gmatch "[^,]+" do
+         for _, node in ipairs(a.cluster.partitions[name] or {}) do
+            names[#names + 1] = node
+         end
+      end
+   end
+   for _, name in ipairs(names or a.topo.nodes) do
+      list[#list + 1] = a.topo.node_id[name]
+   end
+   return list
+end
+
+-- Is none of these fabrics one of all these nodes?
+local function apart(a, list, nodes)
+   local names = hostlist.expand(nodes, NAMES_MAX) or {}
+   return not tables.any(list, function(f)
+      return not tables.any(names, function(name)
+         local n = a.topo.node_id[name]
+         return n ~= nil and not f.number[n] -- what is no node is said elsewhere
+      end)
+   end)
+end
+
+--- Advice as it is on the fabric that a request needs: of several fn is called for one after the
+-- other, until it returns something.
+-- @param a advice
+-- @param args { fabric = its name, or nil; nodes = host list, or partition = names; count, most =
+--   how many nodes }
+-- @param fn function(a, or of several fabrics a of one, with `fabric`, `topo` and `view`)
+-- @return what fn does, of the first where it returns nothing; or nil and what was expected
+function fabric.on(a, args, fn)
+   args = { fabric = args.fabric, nodes = text(args.nodes), partition = text(args.partition),
+      count = math.type(args.count) == "integer" and args.count or nil } -- others' words
+   if not a.topo.fabrics then
+      if args.fabric ~= nil then
+         return nil, "--fabric: this machine has one topology, and no 'fabrics'"
+      end
+      return fn(a)
+   end
+   local list, err = choice.list(a.topo, { fabric = args.fabric, partition = args.partition,
+      nodes = nodes_of(a, args), count = args.count })
+   if list and args.nodes and not args.fabric and apart(a, list, args.nodes) then
+      return nil, "no fabric has all of these nodes, and no route leads from one to another"
+   end
+   local first
+   for _, f in ipairs(list or {}) do
+      local v = a.views[f]
+      local r, why = fn(setmetatable({ topo = v.topo, view = v.view, fabric = f },
+         { __index = a }))
+      if r then
+         return r
+      end
+      first = first or why
+   end
+   return nil, first or err
+end
+
+--- A map by component of the machine as the fabric counts them.
+function fabric.own(a, map)
+   return a.fabric and a.fabric.machine:for_part(a.fabric, map) or map
+end
+
+return fabric
