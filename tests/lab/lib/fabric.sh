@@ -28,12 +28,20 @@ router_shaping() {
     for ((n = 0; n < NODES; n++)); do
         [ "${NODE_ROUTER[n]}" -ne "$1" ] || echo "qdisc replace dev n$n root $TBF"
     done
+    for l in "${!EXTRA_NODE[@]}"; do
+        [ "${EXTRA_ROUTER[l]}" -ne "$1" ] || echo "qdisc replace dev x$l root $TBF"
+    done
 }
 
 node_shaping() {
-    local TBF
+    local l TBF DEV
     tbf "$TX_BPS" 100
     echo "qdisc replace dev hsn0 root $TBF"
+    for l in "${!EXTRA_NODE[@]}"; do
+        [ "${EXTRA_NODE[l]}" -eq "$1" ] || continue
+        extra_device "$l"
+        echo "qdisc replace dev $DEV root $TBF"
+    done
 }
 
 # Sets NS, DEV and BPS of a component, OPPOSITE to the component's name the
@@ -41,6 +49,7 @@ node_shaping() {
 find_component() {
     local n
     case $1 in
+    n*:*/[tr]x) find_end "$1" ;;
     n*/tx) n=$(node_number "${1%/*}") || exit
         NS=n$n DEV=hsn0 BPS=$TX_BPS OPPOSITE=n$n/rx ;;
     n*/rx) n=$(node_number "${1%/*}") || exit
@@ -49,6 +58,23 @@ find_component() {
     */*) find_link "$1" ;;
     *) die "'$1' is no component: expected ${LINK[0]:-n1/tx}, n0/tx or n0/rx" ;;
     esac
+}
+
+# n5:2/tx, of several fabrics.
+find_end() {
+    local n rail=${1#*:} way=${1##*/} l found=''
+    n=$(node_number "${1%%:*}") || exit
+    rail=${rail%/*}
+    OPPOSITE=n$n:$rail/$([ "$way" = tx ] && echo rx || echo tx)
+    if [ "${NODE_RAIL[n]:-}" = "$rail" ]; then found=n$n DEV=hsn0 NS=${ROUTER[NODE_ROUTER[n]]}; fi
+    for l in "${!EXTRA_NODE[@]}"; do
+        [ "${EXTRA_NODE[l]}" -eq "$n" ] && [ "${EXTRA_RAIL[l]}" = "$rail" ] || continue
+        extra_device "$l"
+        found=x$l NS=${ROUTER[EXTRA_ROUTER[l]]}
+    done
+    [ -n "$found" ] || die "$1: n$n has no rail $rail"
+    if [ "$way" = tx ]; then NS=n$n BPS=$TX_BPS
+    else DEV=$found BPS=$RX_BPS; fi
 }
 
 find_link() {

@@ -8,22 +8,23 @@
 MAX_ROUTERS=256 MAX_NODES=256
 
 parse_fabric() {
-    local given=("$TORUS" "$TREE" "$DRAGONFLY" "$HYPERX") kind=''
+    local given=("$TORUS" "$TREE" "$DRAGONFLY" "$HYPERX" "${FABRICS_FILE:+fabrics}") kind=''
     for kind in "${given[@]}"; do [ -z "$kind" ] || KIND+=" $kind"; done
     read -r -a given <<<"$KIND"
     [ ${#given[@]} -eq 1 ] ||
-        die "up needs one of --torus, --tree, --dragonfly, --hyperx, for instance --torus 4x2x2"
+        die "up needs one of --torus, --tree, --dragonfly, --hyperx, --fabrics, for instance --torus 4x2x2"
     need_number --cables "$CABLES"
     need_number --pods "$PODS"
     if [ -n "$TORUS" ]; then KIND=torus; parse_torus "$TORUS"
     elif [ -n "$TREE" ]; then KIND=tree; parse_tree "$TREE"
+    elif [ -n "$FABRICS_FILE" ]; then KIND=fabrics; parse_fabrics "$FABRICS_FILE"
     elif [ -n "$DRAGONFLY" ]; then KIND=dragonfly; parse_dragonfly "$DRAGONFLY"
     else KIND=hyperx; parse_hyperx "$HYPERX"; fi
     check_fabric
 }
 
 check_fabric() {
-    NODES=$((${LEAVES:-$ROUTERS} * NODES_PER_ROUTER))
+    [ $KIND = fabrics ] || NODES=$((${LEAVES:-$ROUTERS} * NODES_PER_ROUTER))
     [ -z "$ROUTING" ] || [ $KIND = tree ] || die "--$ROUTING is of trees only"
     [ "$PODS" -eq 0 ] || [ $KIND = tree ] || die "--pods is of trees only"
     [ "$CABLES" -eq 1 ] || [ $KIND != torus ] || die "--cables: not with --torus"
@@ -75,9 +76,19 @@ parse_hyperx() {
     FABRIC="hyperx $1"
 }
 
+# A file with `fabrics = { … }' of taut.lua(5); nodes are n0 and on.
+parse_fabrics() {
+    local sizes
+    [ -r "$1" ] || die "--fabrics $1 cannot be read"
+    FABRICS_TEXT=$(<"$1") FABRIC="fabrics of ${1##*/}" LINK=()
+    sizes=$(ask_engine sizes) || exit
+    eval "$sizes"
+}
+
 # ---- what Taut's configuration says of it ----
 
 topology_section() {
+    [ $KIND != fabrics ] || { fabrics_section; return; }
     "${KIND}_section"
     echo "   nodes = \"$(node_list)\","
     echo "   capacity = $(capacity_words), -- what the lab shapes every cable to"
@@ -95,6 +106,25 @@ addresses_section() {
         echo "      [\"${LINK[l]}\"] = \"$ADDRESS\","
     done
     echo "   },"
+}
+
+# The file's text; `-- ADDRESSES ib' in it stands for the addresses of fabric ib.
+fabrics_section() {
+    local line l ADDRESS
+    while IFS= read -r line; do
+        if [[ $line =~ ^\ *--\ ADDRESSES\ ([a-z]+)$ ]]; then
+            [ -n "${LINK[0]:-}" ] || continue
+            echo "      addresses = {"
+            for l in "${!LINK[@]}"; do
+                [ "${LINK[l]%%:*}" = "${BASH_REMATCH[1]}" ] || continue
+                port_address "$l"
+                echo "         [\"${LINK[l]#*:}\"] = \"$ADDRESS\","
+            done
+            echo "      },"
+        else
+            printf '%s\n' "$line"
+        fi
+    done <<<"$FABRICS_TEXT"
 }
 
 # `lab topology', of the lab that is up or of what the options say.

@@ -22,6 +22,11 @@ lose_place() {
     find_component "$1"
     MATCH="oifname \"$DEV\""
     [[ $1 == */tx && $1 == n* ]] || return 0
+    if [[ $1 == *:* ]]; then # of several fabrics: where its router takes it in
+        find_end "${1%/tx}/rx"
+        MATCH="iifname \"$DEV\""
+        return
+    fi
     n=${NS#n}
     NS=${ROUTER[NODE_ROUTER[n]]} MATCH="iifname \"n$n\""
 }

@@ -110,7 +110,14 @@ taut_servers() {
 }
 
 # The same settings for prologs (plugstack.conf) and idle checks (node.conf).
-taut_node() { echo "servers=$(taut_servers) user=$(daemon_user) interface=hsn0"; }
+taut_node() {
+    local l DEV devices=hsn0
+    for l in "${!EXTRA_NODE[@]}"; do
+        extra_device "$l"
+        [[ ,$devices, = *,$DEV,* ]] || devices+=,$DEV
+    done
+    echo "servers=$(taut_servers) user=$(daemon_user) interface=$devices"
+}
 
 plugstack_conf() {
     [ -z "$TAUT_PREFIX" ] ||
@@ -141,7 +148,7 @@ step_slurmctld() {
 # The way a package would: configuration in /etc, the rest the daemon's own.
 step_tautd() {
     install -m 644 "$TAUT_CONF" /etc/taut/taut.lua || return
-    grep -q '^topology *=' /etc/taut/taut.lua || { echo; topology_section; } >>/etc/taut/taut.lua
+    grep -Eq '^(topology|fabrics) *=' /etc/taut/taut.lua || { echo; topology_section; } >>/etc/taut/taut.lua
     [ "$WITH_SLURM" = yes ] || echo 'resource_manager = "alps"' >>/etc/taut/taut.lua || return
     install -d -o "$(daemon_user)" -m 755 /run/taut /var/lib/taut /var/log/taut || return
     taut_node | tr ' ' '\n' >/etc/taut/node.conf || return

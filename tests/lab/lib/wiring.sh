@@ -42,7 +42,11 @@ fabric_tables() {
             ROUTER_ADDRESS[i]=10.66.$((i / 200)).$((1 + i % 200))
         done
         for ((n = 0; n < NODES; n++)); do
-            NODE_ADDRESS[n]=10.64.$((n / 200)).$((1 + n % 200))
+            NODE_ADDRESS[n]=$(end_address "${NODE_NET[n]}" $n)
+        done
+        for i in "${!EXTRA_NODE[@]}"; do
+            EXTRA_ADDRESS[i]=$(end_address "${EXTRA_NET[i]}" "${EXTRA_NODE[i]}")
+            printf -v "EXTRA_MAC[$i]" '02:00:00:03:%02x:%02x' $((i / 256)) $((i % 256))
         done
     else
         torus_tables
@@ -52,6 +56,24 @@ fabric_tables() {
         printf -v "NODE_MAC[$n]" '02:00:00:01:%02x:%02x' $((n / 256)) $((n % 256))
         printf -v "CONTROL_MAC[$n]" '02:00:00:02:%02x:%02x' $((n / 256)) $((n % 256))
     done
+}
+
+# end_address FABRIC NODE: of a node on a fabric, each of which has a network.
+end_address() {
+    local net=64
+    [ "$1" -eq 0 ] || net=$((70 + $1))
+    echo 10.$net.$(($2 / 200)).$((1 + $2 % 200))
+}
+
+# Of the ends that nodes have besides their first: which is a node's, as the
+# interface there; the router's port to it is x and the number of the end.
+# extra_device NUMBER: sets DEV
+extra_device() {
+    local i before=0
+    for ((i = 0; i < $1; i++)); do
+        [ "${EXTRA_NODE[i]}" -ne "${EXTRA_NODE[$1]}" ] || before=$((before + 1))
+    done
+    DEV=hsn$((before + 1))
 }
 
 # Does Taut's own topology say how it is wired and routed?
@@ -106,6 +128,11 @@ wiring() {
             "address ${CONTROL_MAC[n]}"
         echo "link set c$n master br0 up"
     done
+    for l in "${!EXTRA_NODE[@]}"; do
+        extra_device "$l"
+        echo "link add name x$l netns ${ROUTER[EXTRA_ROUTER[l]]} address $PORT_MAC type veth" \
+            "peer name $DEV netns n${EXTRA_NODE[l]} address ${EXTRA_MAC[l]}"
+    done
     controller_wiring
     control_neighbours br0
 }
@@ -144,6 +171,12 @@ router_setup() {
         echo "neighbour add ${NODE_ADDRESS[n]} lladdr ${NODE_MAC[n]}" \
             "dev n$n nud permanent"
     done
+    for l in "${!EXTRA_NODE[@]}"; do
+        [ "${EXTRA_ROUTER[l]}" -eq "$i" ] || continue
+        echo "link set x$l up"
+        echo "route add ${EXTRA_ADDRESS[l]}/32 dev x$l"
+        echo "neighbour add ${EXTRA_ADDRESS[l]} lladdr ${EXTRA_MAC[l]} dev x$l nud permanent"
+    done
     by_engine || torus_routes "$i"
 }
 
@@ -152,7 +185,8 @@ router_setup() {
 engine_routes() {
     local i n ports port DEV line
     while read -r i n ports; do
-        line="route add ${NODE_ADDRESS[n]}/32"
+        if [ "$n" -lt "$NODES" ]; then line="route add ${NODE_ADDRESS[n]}/32"
+        else line="route add ${EXTRA_ADDRESS[n - NODES]}/32"; fi
         for port in $ports; do
             device "/$port"
             if [ "$port" = "$ports" ]; then line+=" via $HOP onlink dev $DEV"
@@ -163,19 +197,32 @@ engine_routes() {
 }
 
 node_setup() {
-    local n=$1
+    local n=$1 l DEV
     echo "link set lo up"
     echo "address add ${CONTROL_ADDRESS[n]}/16 dev eth0"
     echo "link set eth0 up"
     echo "$CONTROL_NEIGHBOURS"
-    echo "address add ${NODE_ADDRESS[n]}/32 dev hsn0"
+    end_setup hsn0 "${NODE_ADDRESS[n]}"
+    for l in "${!EXTRA_NODE[@]}"; do
+        [ "${EXTRA_NODE[l]}" -eq "$n" ] || continue
+        extra_device "$l"
+        end_setup "$DEV" "${EXTRA_ADDRESS[l]}"
+    done
+}
+
+# end_setup INTERFACE ADDRESS: of a node; of several fabrics it reaches the
+# network of its own.
+end_setup() {
+    local to=10.0.0.0/8
+    [ $KIND != fabrics ] || to=${2%.*.*}.0.0/16
+    echo "address add $2/32 dev $1"
     # Large segments would pass the shapers as one piece.
-    echo "link set hsn0 up gso_max_segs $GSO_SEGMENTS"
-    echo "neighbour add $HOP lladdr $PORT_MAC dev hsn0 nud permanent"
+    echo "link set $1 up gso_max_segs $GSO_SEGMENTS"
+    echo "neighbour add $HOP lladdr $PORT_MAC dev $1 nud permanent"
     # No stream has more packets under way than its share of a port's queue,
     # as credits would have it in a real fabric: nothing is lost by one
     # stream alone, and little is left to drain when it ends.
-    echo "route add 10.0.0.0/8 via $HOP dev hsn0 onlink src ${NODE_ADDRESS[n]}" \
+    echo "route add $to via $HOP dev $1 onlink src $2" \
         "cwnd lock $WINDOW_PACKETS initcwnd $WINDOW_PACKETS"
 }
 
@@ -200,7 +247,7 @@ step_fabric() {
     done
     for ((n = 0; n < NODES; n++)); do
         node_setup $n >$LAB_RUN/setup/n$n.ip
-        node_shaping >$LAB_RUN/setup/n$n.tc
+        node_shaping $n >$LAB_RUN/setup/n$n.tc
         set_up n$n node 0 "${RDMA:+$RDMA ${RDMA}_n$n}" || return
     done
     set_up_controllers || return
