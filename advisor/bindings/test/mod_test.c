@@ -509,6 +509,8 @@ int luaopen_taut_tests(lua_State *L)
     lua_newtable(L);
     lua_pushcfunction(L, tests_fields);
     lua_setfield(L, -2, "fields");
+    lua_pushinteger(L, TAUT_TEST_BEYOND);
+    lua_setfield(L, -2, "BEYOND");
     lua_pushvalue(L, -2);
     luaL_setfuncs(L, taut_test_functions, 1);
     return 1;

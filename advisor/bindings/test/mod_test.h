@@ -53,6 +53,10 @@ struct taut_lua_test {
     char token[TAUT_TEST_TOKEN + 1];
 };
 
+/* A test at more than so many times what its way carries shows nothing; `BEYOND'
+ * of the module, for judge.lua. */
+#define TAUT_TEST_BEYOND 2
+
 /* Push the metatable of tests; made once. */
 void taut_test_push_class(lua_State *L);
 

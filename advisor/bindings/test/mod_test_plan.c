@@ -426,8 +426,6 @@ static int tests_losses(lua_State *L)
 
 /* ---- the quick way ---- */
 
-#define BEYOND 2 /* times what the way carries, as judge.lua has it */
-
 /* tests.is_plainly_good(t, send, recv, s): the quick way through judge.test
  *   send, recv  what the two nodes reported; s: good, void_disagree, void_looks
  * → true where both ends agree that t reached what is good, and all fields are
@@ -456,7 +454,7 @@ static int tests_is_plainly_good(lua_State *L)
     double expected_Bps = capacity_of_way(L, t);
     double good = number_of(L, 4, "good", 1);
     if (!(expected_Bps < HUGE_VAL) || !(bw_Bps / expected_Bps >= good) ||
-        bw_Bps / expected_Bps > BEYOND)
+        bw_Bps / expected_Bps > TAUT_TEST_BEYOND)
         return 1;
     bool differ = fabs(bw_Bps - sender_Bps) >
                   number_of(L, 4, "void_disagree", 0) * expected_Bps;

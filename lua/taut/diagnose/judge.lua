@@ -291,7 +291,7 @@ function judge.shown(t, c)
    return t.class, t.ratio
 end
 
-local BEYOND = 2 -- times what the way carries
+local BEYOND = tests.BEYOND -- times what the way carries
 
 -- More than anything on its way carries: the stream never left the host, as of two virtual machines
 -- on it, or what the topology says is wrong.  It shows that nothing is well.
