@@ -60,6 +60,17 @@ static inline uint32_t taut_het_job(const slurm_job_info_t *job)
 #endif
 }
 
+/* Which component of it this is, from 0. */
+static inline uint32_t taut_het_offset(const slurm_job_info_t *job)
+{
+#ifdef TAUT_SLURM_ALPS
+    (void)job;
+    return 0;
+#else
+    return job->het_job_offset;
+#endif
+}
+
 /* The number of a job: a member of its own until 25.05. */
 static inline uint32_t taut_job_id(const slurm_job_info_t *job)
 {

@@ -27,6 +27,27 @@ static const char *state_name(uint32_t state)
     }
 }
 
+/* How a job that is over, or about to be, came to its end; NULL for others. */
+static const char *result_name(uint32_t state)
+{
+    switch (state & JOB_STATE_BASE) {
+    case JOB_COMPLETE:
+        return "completed";
+    case JOB_CANCELLED:
+        return "cancelled";
+    case JOB_FAILED:
+        return "failed";
+    case JOB_TIMEOUT:
+        return "timeout";
+    case JOB_NODE_FAIL:
+        return "node failed";
+    case JOB_PREEMPTED:
+        return "preempted";
+    default:
+        return (state & JOB_STATE_BASE) > JOB_SUSPENDED ? "failed" : NULL;
+    }
+}
+
 /* Why a job waits, as squeue names it; libslurm's own function for this is
  * not in its headers, and was renamed.  Others come as their number. */
 static const char *reason_name(unsigned reason, char *buf, size_t size)
@@ -92,11 +113,17 @@ static json_t *describe_job(const slurm_job_info_t *job, const char *state)
     taut_reply_number(out, "start", job->start_time);
     taut_reply_text(out, "name", job->name);
     taut_reply_number(out, "array_job", job->array_job_id);
+    if (job->array_job_id != 0 && job->array_task_id != NO_VAL)
+        taut_reply_number(out, "array_task", job->array_task_id);
     taut_reply_number(out, "het_job", taut_het_job(job));
+    if (taut_het_job(job) != 0)
+        taut_reply_number(out, "het_offset", taut_het_offset(job));
     taut_reply_number(out, "priority", job->priority);
     taut_reply_number(out, "restart", job->restart_cnt);
     taut_reply_text(out, "reason",
                     reason_name(job->state_reason, buf, sizeof(buf)));
+    if (result_name(job->job_state) != NULL)
+        taut_reply_text(out, "result", result_name(job->job_state));
     add_wishes(out, job);
     return out;
 }

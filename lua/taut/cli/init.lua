@@ -22,6 +22,7 @@ local commands = {
    { "nodes", "state" },
    { "topology" },
    { "explain", "state" },
+   { "why", "state" },
    { "events", "state" },
    { "report", "page" },
    { "serve", "page" },

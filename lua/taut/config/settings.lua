@@ -53,7 +53,7 @@ local all = {
    },
    events = {
       follow = { {}, values.logs },
-      job_comment = { false, flag },
+      job_comment = { false, values.job_comment },
    },
    steer = {
       mode = { "off", one_of("off", "on") },

@@ -92,6 +92,14 @@ function values.flag(v)
    return nil, "true or false"
 end
 
+--- What becomes of a job's AdminComment.
+function values.job_comment(v)
+   if type(v) == "boolean" or v == "why" then
+      return v
+   end
+   return nil, 'true, false or "why"'
+end
+
 -- Tables of the database whose old rows go.
 local KEPT = { test = true, event = true, sample = true, growth = true, job = true,
    observation = true, verdict = true, action = true }

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- A job's last epilog was heard: what its counters say together becomes part of a profile and,
--- where the site wants it, one line in the job's AdminComment.
+--- A job's last epilog was heard: what its counters say together becomes part of a profile, what is
+-- known of it a row for `taut why` and, where the site wants it, one line its AdminComment.
 local loop = require "taut.loop"
 local summary = require "taut.events.summary"
 local sys = require "taut.sys"
@@ -24,18 +24,24 @@ end
 local function tell(self, id, s)
    local line = summary.line(s)
    sys.log(s.errors > 0 and "notice" or "info", ("job %d: %s"):format(id, line:sub(7)))
-   if self.comment then
+   if self.comment == true then
       comment(self.slurm, id, line)
    end
 end
 
 -- Slurm still knows what the job was, and what was done to it.
-local function profile(self, id, nodes)
+local function profile(self, id, usage)
    self.slurm:ask({ op = "job", job = id }, function(reply)
       local job = reply and reply.job
-      if job and (job.num_nodes or 0) >= 1 then
-         self.profiles:take(job, nodes, self.steer:over(job))
+      if not job or (job.num_nodes or 0) < 1 then
+         return
       end
+      local row = self.profiles:take(job, usage.nodes, self.steer:over(job))
+      self.why:over(job, usage, row, function(line)
+         if line and self.comment == "why" then
+            comment(self.slurm, id, line)
+         end
+      end)
    end)
 end
 
@@ -45,7 +51,7 @@ function JobOver:take(id)
       self.journal:flush()
       self.journal:query("usage_of_job", { job = id }, function(rows)
          local usage = rows and rows[1] or { nodes = {} }
-         profile(self, id, usage.nodes)
+         profile(self, id, usage)
          if usage.summary then
             tell(self, id, usage.summary)
          end
@@ -53,13 +59,13 @@ function JobOver:take(id)
    end)
 end
 
---- Write AdminComments from now on, or not.
-function JobOver:reload(with_comment)
-   self.comment = with_comment
+--- What becomes AdminComment from now on.
+function JobOver:reload(with)
+   self.comment = with
 end
 
---- @param o { slurm = helper (taut-slurm), journal, profiles, steer, comment = write
---   AdminComments }
+--- @param o { slurm = helper (taut-slurm), journal, profiles, steer, why, comment = what becomes
+--   AdminComment: true, the counters; "why", the verdict; false, nothing }
 function job_over.new(o)
    return setmetatable(o, JobOver)
 end

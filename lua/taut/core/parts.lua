@@ -53,6 +53,7 @@ local sys = require "taut.sys"
 local turns = require "taut.base.turns"
 local verify = require "taut.plan.verify"
 local vouch = require "taut.core.vouch"
+local why = require "taut.why"
 
 local pick = tables.pick
 local JOBS_S = 600 -- jobs that began so long ago have had their check
@@ -125,7 +126,7 @@ local function sources(p)
       history = function(name, fn)
          p.journal:query(name, {}, function(rows) fn(rows or {}) end)
       end,
-      refuse = function(from, why) p.refusals:note(from, why) end }
+      refuse = function(from, reason) p.refusals:note(from, reason) end }
 end
 
 -- Where jobs are placed.
@@ -136,8 +137,9 @@ local function placing(p)
    p.steer = steer.new { settings = conf.steer, topology = topo, cluster = p.cluster,
       diagnosis = p.diagnosis, journal = p.journal, advice = p.advice, slurm = p.slurm,
       switches = p.switches }
+   p.why = why.new(pick(p, "site cluster diagnosis journal advice profiles"))
    p.job_over = job_over.new { slurm = p.slurm, journal = p.journal, profiles = p.profiles,
-      steer = p.steer, comment = conf.events.job_comment }
+      steer = p.steer, why = p.why, comment = conf.events.job_comment }
 end
 
 -- Who asks: the `taut` command, a monitoring system.
@@ -180,6 +182,7 @@ local function on_refresh(p)
          turns.add(turns.own, function()
             p.advice:refreshed()
             turns.add(turns.own, function() p.steer:refreshed() end)
+            turns.add(turns.own, function() p.why:refreshed() end)
          end)
       end,
       job_over = function(id) p.job_over:take(id) end }

@@ -8,6 +8,7 @@ local profile = {
 local SOME = 0.01     -- below this it hardly communicates
 local UNEVEN = 2      -- the busiest node over the mean from which on few nodes do the talking
 local LEAST_S = 1     -- a shorter job tells nothing
+local PARTNERS = 16   -- of each node in the estimate of background traffic
 
 -- What a node's rails of several fabrics carry.
 local function of_rails(topo, n)
@@ -75,6 +76,24 @@ function profile.class(p)
       return class, nil -- a few nodes serve the others: no pattern of ours
    end
    return class, class == "heavy" and "all-to-all" or nil
+end
+
+--- Each node's rate, to partners that are spread evenly over the job: who talks to whom is not
+-- known.
+-- @param list flat array { from, to, bytes per second, … }: added to
+-- @param nodes node numbers
+-- @param rate bytes per second that a node sends
+function profile.spread(list, nodes, rate)
+   local n = #nodes
+   local partners = math.min(n - 1, PARTNERS)
+   for i = 1, n do
+      for k = 1, partners do
+         local step = 1 + (k - 1) * (n - 1) // partners
+         list[#list + 1] = nodes[i]
+         list[#list + 1] = nodes[(i - 1 + step) % n + 1]
+         list[#list + 1] = rate / partners
+      end
+   end
 end
 
 return profile

@@ -2,8 +2,8 @@
 --- What jobs' traffic looks like: profiles of users' jobs by name, of which heavy ones are a
 -- background on the network.
 --
--- At a job's last epilog its bytes per node become one row (table `job` of the database); rows of
--- one user and job name make a profile.
+-- At a job's last epilog its bytes per node become one row (table `job` of the database, written by
+-- why/init.lua); rows of one user and job name make a profile.
 local choice = require "taut.topology.fabrics.choice"
 local load_rails = require "taut.topology.load_rails"
 local loop = require "taut.loop"
@@ -20,7 +20,6 @@ Profiles.__index = Profiles
 local NEWEST = 0.3    -- weight of the newest job in a profile
 local ASSUMED = 0.25  -- share of a job that says --comm and has never been measured
 local MOST_JOBS = 100000 -- of one answer
-local PARTNERS = 16   -- of each node in the estimate of background traffic
 
 local function key(user, name)
    return user .. "\0" .. name
@@ -73,15 +72,14 @@ end
 -- @param job of taut-slurm
 -- @param nodes what summary.of says of each
 -- @param steered what was done to it, as text, or nil
+-- @return a row of the table `job`
 function Profiles:take(job, nodes, steered)
    local m = profile.measure(self.topo, nodes)
    local row = row_of(job, m, steered)
-   if m or steered then
-      self.journal:add("job", row)
-   end
    if m and row.nodes > 1 then
       note(self, row)
    end
+   return row
 end
 
 ---------------------------------------------------------------- background
@@ -102,20 +100,6 @@ function Profiles:knows(id)
    return job ~= nil and self:profile(sys.user_name(job.user_id), job.name or "") ~= nil
 end
 
--- Each node's rate, to partners that are spread evenly over the job.
-local function add_pairs(list, nodes, rate)
-   local n = #nodes
-   local partners = math.min(n - 1, PARTNERS)
-   for i = 1, n do
-      for k = 1, partners do
-         local step = 1 + (k - 1) * (n - 1) // partners
-         list[#list + 1] = nodes[i]
-         list[#list + 1] = nodes[(i - 1 + step) % n + 1]
-         list[#list + 1] = rate / partners
-      end
-   end
-end
-
 -- Bytes per second on the components, of jobs that share the network; of several fabrics each job
 -- is on the one that its partition and nodes need.
 -- @param list array of { nodes, rate, partition }
@@ -130,7 +114,7 @@ local function traffic(topo, list)
       end
       of[own] = of[own] or {}
       if #nodes > 1 then
-         add_pairs(of[own], nodes, job.rate)
+         profile.spread(of[own], nodes, job.rate)
       end
    end
    for own, pairs_list in pairs(of) do

@@ -165,6 +165,28 @@ function report.ago(time, now)
    return ("%d days ago"):format(math.floor(s / 86400))
 end
 
+--- How long something took: "3.2 s", "61 s", "12 min", "5.4 h".
+function report.time(s)
+   if s < 10 then
+      return ("%.1f s"):format(s)
+   elseif s < 600 then
+      return ("%.0f s"):format(s)
+   elseif s < 7200 then
+      return ("%.0f min"):format(s / 60)
+   end
+   return ("%.1f h"):format(s / 3600)
+end
+
+--- Time lost: "+17 s"; "+3.0 s to +17 s" where the least and the most are far apart.
+function report.lost_time(least, most)
+   if most < 0.05 then
+      return "+0 s"
+   elseif most - least > 0.15 * most then
+      return ("+%s to +%s"):format(report.time(least), report.time(most))
+   end
+   return "+" .. report.time(most)
+end
+
 --- "1 node", "3 nodes".
 function report.count(n, noun)
    return ("%d %s%s"):format(n, noun, n == 1 and "" or "s")

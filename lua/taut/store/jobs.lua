@@ -1,8 +1,12 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- The database's table `job`: what jobs used of the network, and how they were steered.
--- Statements of the store's process; events/profiles.lua writes, `taut profile` and `taut steer`
--- ask.
+--- The database's table `job`: what jobs used of the network, how they were steered, and what
+-- `taut why` needs to know of them.  Statements of the store's process; why/init.lua writes,
+-- `taut profile`, `taut steer` and `taut why` ask.
 local jobs = {}
+
+-- Without the facts, which are long.
+local COLUMNS = [[id, restart, time, "user", name, "partition", nodes, seconds, wait_s, "sent_Bps",
+   "received_Bps", share, uneven, comm, steered, begin, label, result, run_s, cause, lost_s]]
 
 -- Conditions of a question, and their values.
 local function where(a)
@@ -35,11 +39,12 @@ jobs.queries = {
    jobs_of_profile = function(sql, a)
       local text, values = where(a)
       values[#values + 1] = a.limit or 50
-      return sql.rows_of("SELECT * FROM job WHERE " .. text ..
+      return sql.rows_of("SELECT " .. COLUMNS .. " FROM job WHERE " .. text ..
          " ORDER BY time DESC, id DESC LIMIT ?", table.unpack(values))
    end,
    steered_jobs = function(sql, a)
-      return sql.rows_of("SELECT * FROM job WHERE steered IS NOT NULL AND time >= ? " ..
+      return sql.rows_of("SELECT " .. COLUMNS .. " FROM job WHERE steered IS NOT NULL AND " ..
+         "seconds IS NOT NULL AND time >= ? " ..
          "ORDER BY time DESC, id DESC LIMIT ?", a.since or 0, a.limit or 10000)
    end,
    -- the same programs of the same users on as many nodes, when they were not steered
@@ -47,8 +52,38 @@ jobs.queries = {
       return sql.rows_of([[SELECT j."user", j.name, j.nodes, j."partition", j.seconds, j.share,
          j."sent_Bps", j.wait_s FROM job j JOIN (SELECT DISTINCT "user", name, nodes FROM job
          WHERE steered IS NOT NULL AND time >= ?) s ON s."user" = j."user" AND s.name = j.name AND
-         s.nodes = j.nodes WHERE j.steered IS NULL AND j.time >= ? LIMIT ?]], a.since or 0,
+         s.nodes = j.nodes WHERE j.steered IS NULL AND j.seconds IS NOT NULL AND j.time >= ?
+         LIMIT ?]], a.since or 0,
          (a.since or 0) - 30 * 86400, a.limit or 10000)
+   end,
+   -- of `taut why`: one job, by its number or as squeue writes it; without either the user's last
+   job_row = function(sql, a)
+      local column = a.id and "id" or a.label and "label" or '"user"'
+      return sql.rows_of(("SELECT * FROM job WHERE %s = ? ORDER BY time DESC, restart DESC LIMIT 1")
+         :format(column), a.id or a.label or a.user)
+   end,
+   tasks_of_array = function(sql, a)
+      return sql.rows_of('SELECT label, "user" FROM job WHERE label > ? AND label < ? ' ..
+         "ORDER BY time DESC LIMIT ?", a.array .. "_", a.array .. "`", a.limit)
+   end,
+   -- runs of the same job before this one, the latest first
+   earlier_runs = function(sql, a)
+      return sql.rows_of([[SELECT id, restart, time, run_s, cause, facts FROM job
+         WHERE "user" = ? AND name = ? AND time < ? AND nodes = ? AND run_s IS NOT NULL
+         AND (result IS NULL OR result = 'completed') AND NOT (id = ? AND restart = ?)
+         ORDER BY time DESC LIMIT ?]], a.user, a.name, a.before, a.nodes, a.id, a.restart, a.limit)
+   end,
+   -- jobs that ran at the same time and sent something; one that ended days later is left out
+   at_the_same_time = function(sql, a)
+      return sql.rows_of([[SELECT id, "user", name, nodes, time, begin, "sent_Bps", share, facts
+         FROM job WHERE time >= ? AND time <= ? AND begin <= ? AND share >= ? AND nodes > 1
+         AND id <> ? ORDER BY share * nodes DESC LIMIT ?]], a.from, a.till, a.to, a.share, a.id,
+         a.limit)
+   end,
+   jobs_that_lost = function(sql, a)
+      return sql.rows_of([[SELECT id, label, "user", name, nodes, time, run_s, cause, lost_s, facts
+         FROM job WHERE time >= ? AND lost_s IS NOT NULL AND lost_s > 0
+         ORDER BY lost_s DESC LIMIT ?]], a.since, a.limit)
    end,
 }
 

@@ -4,7 +4,7 @@
 -- keyword somewhere (user, partition), stands in quotes.
 local schema = {}
 
-schema.version = 9
+schema.version = 10
 
 -- One list of statements per version; an empty database gets all of them in order.
 schema.steps = {
@@ -120,6 +120,20 @@ schema.steps = {
    -- 9: readings are texts as nodes tell them (events/readings.lua), of which an older tautd makes
    -- nothing
    {},
+   -- 10: of each job what `taut why` needs (why/facts.lua), how it ended, and what it lost to what
+   {
+      [[ALTER TABLE job ADD COLUMN begin REAL]],
+      [[ALTER TABLE job ADD COLUMN label TEXT]],
+      [[ALTER TABLE job ADD COLUMN result TEXT]],
+      [[ALTER TABLE job ADD COLUMN run_s REAL]],
+      [[ALTER TABLE job ADD COLUMN cause TEXT]],
+      [[ALTER TABLE job ADD COLUMN lost_s REAL]],
+      [[ALTER TABLE job ADD COLUMN facts TEXT]],
+      [[CREATE INDEX job_label ON job (label)]],
+      [[CREATE INDEX job_user ON job ("user", time)]],
+      [[CREATE INDEX job_span ON job (time, begin, share, id)]],
+      [[CREATE INDEX job_lost ON job (time) WHERE lost_s IS NOT NULL]],
+   },
 }
 
 --- Tables that may be written, with their columns; anything else is refused.
@@ -148,7 +162,8 @@ schema.columns = {
    evidence = { "component", "origin", "data" },
    log_position = { "path", "data" }, seen = { "part", "seq", "data" },
    job = { "id", "restart", "time", "user", "name", "partition", "nodes", "seconds", "wait_s",
-      "sent_Bps", "received_Bps", "share", "uneven", "comm", "steered" },
+      "sent_Bps", "received_Bps", "share", "uneven", "comm", "steered", "begin", "label", "result",
+      "run_s", "cause", "lost_s", "facts" },
 }
 
 --- What a row takes the place of; a table without keys only grows.
@@ -171,7 +186,8 @@ local function set(words)
 end
 
 --- Texts that are part of a key or an index, so of some length only on some servers.
-schema.names = set "node name component src dst place origin interface source purpose user part"
+schema.names = set("node name component src dst place origin interface source purpose user " ..
+   "part label")
 
 local function columns_of(type)
    local t = {}

@@ -15,6 +15,11 @@ local function after(job, rows, is_comment)
       journal = { flush = function() end, query = function(_, _, _, fn) fn(rows) end },
       profiles = { take = function(_, j, nodes, steered)
          got.taken = { j.id, #nodes, nodes[1].sent, steered }
+         return { id = j.id }
+      end },
+      why = { over = function(_, j, _, row, fn)
+         got.row = { j.id, row.id }
+         fn "taut: network fine"
       end },
       steer = { over = function(_, j) return "mark of " .. j.id end },
       slurm = { ask = function(_, request, fn)
@@ -37,7 +42,8 @@ local function rows()
 end
 
 function tests.test_a_job_that_slurm_knows_goes_to_its_profile()
-   lu.assertEquals(after({ id = 7, num_nodes = 2 }, rows()), { taken = { 7, 1, 5, "mark of 7" } })
+   lu.assertEquals(after({ id = 7, num_nodes = 2 }, rows()), { taken = { 7, 1, 5, "mark of 7" },
+      row = { 7, 7 } })
 end
 
 function tests.test_a_job_that_slurm_forgot_leaves_nothing()
@@ -49,6 +55,10 @@ function tests.test_its_comment_is_written_where_the_site_wants_it()
    lu.assertStrContains(after(nil, rows(), true).comment, "taut: 1 nodes, sent 5 B")
    lu.assertNil(after(nil, { { nodes = {} } }, true).comment)
    lu.assertNil(after(nil, nil, true).comment)
+   local job = { id = 7, num_nodes = 2 }
+   lu.assertEquals(after(job, rows(), "why").comment, "taut: network fine")
+   lu.assertStrContains(after(job, rows(), true).comment, "taut: 1 nodes, sent 5 B")
+   lu.assertNil(after(job, rows(), false).comment)
 end
 
 return tests

@@ -102,9 +102,7 @@ end
 
 function tests.test_a_job_that_ended_becomes_a_row_and_a_profile()
    local d, job = daemon(), job_of { comment = "taut: comm=ring" }
-   d.profiles:take(job, nodes { { 2e8, 2e8 }, { 2e8, 2e8 } })
-   local name, row = d.written[1][1], d.written[1][2]
-   lu.assertEquals(name, "job")
+   local row = d.profiles:take(job, nodes { { 2e8, 2e8 }, { 2e8, 2e8 } })
    lu.assertEquals({ row.id, row.restart, row.user, row.name, row.nodes, row.seconds, row.wait_s,
       row.comm }, { 7, 1, "root", "cfd", 2, 10, 6, "ring" })
    lu.assertAlmostEquals(d.profiles:profile("root", "cfd").share, 0.2)
@@ -114,10 +112,10 @@ function tests.test_a_job_that_ended_becomes_a_row_and_a_profile()
    lu.assertNil(d.profiles:profile("root", "other"))
 end
 
-function tests.test_jobs_that_nobody_measured_leave_nothing()
+function tests.test_jobs_that_nobody_measured_are_in_no_profile()
    local d = daemon()
-   d.profiles:take(job_of(), {})
-   lu.assertEquals(d.written, {})
+   lu.assertNil(d.profiles:take(job_of(), {}).share)
+   lu.assertNil(d.profiles:profile("root", "cfd"))
 end
 
 function tests.test_running_heavy_jobs_are_background()

@@ -486,6 +486,54 @@ function tests.test_a_database_of_version_1_is_taken_over()
    end)
 end
 
+local function add_job(j, id, o)
+   local row = { id = id, restart = 0, time = 100 + id, user = "alice", name = "halo", nodes = 8,
+      seconds = 10, begin = 90 + id, run_s = 10, share = 0.5, sent_Bps = 1e6, facts = "{}" }
+   for k, v in pairs(o or {}) do
+      row[k] = v
+   end
+   j:add("job", row)
+end
+
+-- What `taut why` asks, on each server, too.
+function tests.test_what_is_kept_of_jobs_for_why()
+   with_store(function(j, done)
+      for id = 1, 5 do
+         add_job(j, id)
+      end
+      add_job(j, 6, { result = "failed" })
+      add_job(j, 7, { nodes = 4 })
+      add_job(j, 8, { user = "bob", label = "8_1", cause = "component", lost_s = 80.5 })
+      add_job(j, 9, { user = "bob", label = "8_2", lost_s = 0, time = 500, begin = 495 })
+      add_job(j, 10, { user = "bob", label = "9_2", time = 90 })
+      local function ids(name, args, expected)
+         ask(j, name, args, function(rows)
+            local list = {}
+            for i, row in ipairs(rows) do
+               list[i] = row.id or row.label
+            end
+            lu.assertEquals(list, expected, name)
+         end)
+      end
+      ids("earlier_runs", { user = "alice", name = "halo", nodes = 8, before = 105, id = 5,
+         restart = 0, limit = 3 }, { 4, 3, 2 })
+      ids("earlier_runs", { user = "alice", name = "halo", nodes = 8, before = 999, id = 5,
+         restart = 0, limit = 9 }, { 4, 3, 2, 1 }) -- not the one that failed
+      ids("at_the_same_time", { from = 104, to = 106, till = 400, share = 0.01, id = 4, limit = 9 },
+         { 5, 6, 8, 7 })
+      ids("jobs_that_lost", { since = 0, limit = 9 }, { 8 })
+      ids("tasks_of_array", { array = "8", limit = 9 }, { "8_2", "8_1" })
+      ids("job_row", { id = 7 }, { 7 })
+      ids("job_row", { label = "8_1" }, { 8 })
+      ids("job_row", { user = "bob" }, { 9 })
+      ask(j, "job_row", { id = 8 }, function(rows)
+         lu.assertEquals({ rows[1].lost_s, rows[1].cause, rows[1].facts, rows[1].begin },
+            { 80.5, "component", "{}", 98 })
+         done()
+      end)
+   end)
+end
+
 function tests.test_a_bad_row_fails_its_batch_and_nothing_of_it_stays()
    with_store(function(j, done)
       j.store:ask({ op = "write", rows = { { "setting", { name = "a", value = "1" } },

@@ -43,6 +43,8 @@ local function of_other_rooms(o)
          o.advice:ask(args, uid, reply, reply.guard)
       end },
       steer = { false, function(args, _, uid, reply) o.steer:answer(args, uid, reply) end },
+      why = { false, function(args, _, uid, reply) o.why:answer(args, uid, reply) end },
+      jobs_that_lost = { true, function(args, _, _, reply) o.why:slow(args, reply) end },
       profile = { false, function(args, _, uid, reply) o.profiles:answer(args, uid, reply) end },
       db = { true, function(args, _, _, reply) o.housekeeping:answer(args, reply) end },
       reload = { true, function(args, _, _, reply)
@@ -64,7 +66,7 @@ local CHANGES = { policy = true, off = true, on = true, release = true, relearn 
 -- All that users may ask tells of nodes, which PrivateData=nodes keeps from them, but for this:
 -- name → true, or function(args) that says so.
 local function is_of_a_job(args) return math.type(args.job) == "integer" end
-local OF_NO_NODES = { advise = true, running = true, stop_survey = true, profile = true,
+local OF_NO_NODES = { advise = true, running = true, stop_survey = true, profile = true, why = true,
    explain = is_of_a_job, events = is_of_a_job }
 
 -- Answer when what was changed is on disk, and say so where it cannot be.

@@ -202,6 +202,11 @@ function Advice:switches()
    return self.view:switches()
 end
 
+--- What place/slurm.lua is to know of a set of free nodes.
+function Advice:line_of(free)
+   return search.line_of(self, free)
+end
+
 --- Slurm was asked: what is derived of its answer is made now, not when somebody waits for it.
 function Advice:refreshed()
    fabric.update(self)

@@ -1,0 +1,106 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- A job beside earlier runs of the same user, job name and number of nodes.
+--
+-- Only runs that moved as many bytes are compared in time: others had another input.  Runs that
+-- are known to have lost time themselves are left out, as long as enough others are there.
+local facts = require "taut.why.facts"
+local numbers = require "taut.why.numbers"
+
+local earlier = {
+   LEAST = 3, -- runs: fewer are no comparison
+}
+
+local ALIKE = 0.25   -- of the bytes: what differs by less had the same input
+local SLOWER = 0.1   -- of the median time: less is no delay
+local SPREADS = 3    -- of the earlier runs' times: neither is less than so many
+local BAD_CAUSES = { component = true, placement = true, neighbours = true, congestion = true,
+   node = true, elsewhere = true }
+
+local function bytes_of(f)
+   return f.traffic and f.traffic.sent + f.traffic.received
+end
+
+local function sum_of(map)
+   local n = 0
+   for _, v in pairs(map or {}) do
+      n = n + v
+   end
+   return n
+end
+
+--- What was held up per GB, of one job; nil where nothing can say.
+function earlier.stalled(f)
+   local t = f.traffic
+   local bytes = bytes_of(f)
+   if not t or not t.can_stall and next(t.stalls or {}) == nil or (bytes or 0) < 1e6 then
+      return nil
+   end
+   return sum_of(t.stalls) / (bytes / 1e9)
+end
+
+local function alike(rows, bytes)
+   local list = {}
+   for _, r in ipairs(rows) do
+      list[#list + 1] = r.bytes and bytes
+         and math.abs(r.bytes - bytes) <= math.max(ALIKE * bytes, 1e6) and r or nil
+   end
+   return list
+end
+
+local function untroubled(rows)
+   local list = {}
+   for _, r in ipairs(rows) do
+      list[#list + 1] = not BAD_CAUSES[r.cause or ""] and r or nil
+   end
+   return #list >= earlier.LEAST and list or rows
+end
+
+local function values(rows, field)
+   local list = {}
+   for _, r in ipairs(rows) do
+      list[#list + 1] = r[field]
+   end
+   return list
+end
+
+--- @param rows of the store's `earlier_runs`
+-- @param run_s seconds of this one, or nil while it runs
+-- @param f its facts
+-- @return { runs (all), alike (as many bytes), median_s, least_s, most_s, spread_s, slower_than (of
+--   `alike`), lost_s (beyond the median), is_slower, bytes (median of all), times_bytes (this one's
+--   over that), stalled, cpu_s (of a node), model (predicted ratio): medians; is_other_input }
+function earlier.compare(rows, run_s, f)
+   for _, r in ipairs(rows) do
+      local g = facts.read(r.facts)
+      r.bytes, r.stalled = bytes_of(g), earlier.stalled(g)
+      r.cpu_s = g.traffic and g.traffic.cpu and g.traffic.cpu.median
+      r.model = type(g.model) == "table" and tonumber(g.model.all) or nil
+   end
+   local bytes = bytes_of(f)
+   local e = { runs = #rows, bytes = numbers.quantile(values(rows, "bytes"), 0.5) }
+   e.times_bytes = bytes and e.bytes and e.bytes > 0 and bytes / e.bytes or nil
+   local list = untroubled(alike(rows, bytes))
+   e.alike = #list
+   e.is_other_input = #rows >= earlier.LEAST and e.times_bytes ~= nil and #list < earlier.LEAST
+      and math.abs(e.times_bytes - 1) > ALIKE
+   if #list < earlier.LEAST then
+      return e
+   end
+   local times = values(list, "run_s")
+   e.median_s, e.spread_s = numbers.middle(times)
+   e.least_s, e.most_s = numbers.quantile(times, 0), numbers.quantile(times, 1)
+   e.stalled, e.cpu_s = numbers.quantile(values(list, "stalled"), 0.5),
+      numbers.quantile(values(list, "cpu_s"), 0.5)
+   e.model = numbers.quantile(values(list, "model"), 0.5)
+   if run_s then
+      e.slower_than = 0
+      for _, t in ipairs(times) do
+         e.slower_than = e.slower_than + (run_s > t and 1 or 0)
+      end
+      e.lost_s = run_s - e.median_s
+      e.is_slower = e.lost_s > math.max(SLOWER * e.median_s, SPREADS * e.spread_s)
+   end
+   return e
+end
+
+return earlier

@@ -1,0 +1,120 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- What is kept of a job for `taut why`, in one text of the table `job`: its nodes, what each
+-- counted in few numbers, what its check saw, what was wrong on its ways, what was predicted.
+--
+-- It does not grow with the job, but for the host list: of nodes only those far from the others
+-- have a name.
+local json = require "taut.json"
+local numbers = require "taut.why.numbers"
+
+local facts = {}
+
+local STALLS = 6        -- counters that are kept
+local FAR = 4           -- nodes far from the others
+local UNEVEN = 0.25     -- of the median: bytes, processor time
+local LATE_S = 2        -- between nodes' times
+
+--- The number of a job as squeue writes it: "1234_7" of an array, "1234+1" of a heterogeneous job;
+-- nil for another one.
+function facts.label(job)
+   if (job.array_job or 0) ~= 0 and job.array_task then
+      return ("%d_%d"):format(job.array_job, job.array_task)
+   elseif (job.het_job or 0) ~= 0 and job.het_offset then
+      return ("%d+%d"):format(job.het_job, job.het_offset)
+   end
+   return nil
+end
+
+local function rows_of(nodes, fn)
+   local rows = {}
+   for _, n in ipairs(nodes) do
+      local v = fn(n)
+      rows[#rows + 1] = v and { n.node, v } or nil
+   end
+   return rows
+end
+
+-- The counters that grew most.
+local function stalls_of(all)
+   local list = {}
+   for name, v in pairs(all) do
+      list[#list + 1] = v > 0 and { name, v } or nil
+   end
+   table.sort(list, function(a, b) return a[2] > b[2] or a[2] == b[2] and a[1] < b[1] end)
+   local out = {}
+   for i = 1, math.min(STALLS, #list) do
+      out[list[i][1]] = list[i][2]
+   end
+   return out
+end
+
+-- What nodes counted: nil where none told.
+local function traffic(usage)
+   local s, nodes = usage.summary, usage.nodes
+   if not s or #nodes == 0 then
+      return nil
+   end
+   local bytes = numbers.outliers(rows_of(nodes, function(n) return n.sent + n.received end),
+      { share = UNEVEN, least = 1e6, most = FAR })
+   local times = numbers.outliers(rows_of(nodes, function(n) return n.seconds end),
+      { share = UNEVEN, least = LATE_S, most = FAR })
+   local cpu = numbers.outliers(rows_of(nodes, function(n) return n.cpu_s end),
+      { share = UNEVEN, least = 1, most = FAR })
+   local most = 0
+   for _, n in ipairs(nodes) do
+      most = math.max(most, n.sent, n.received)
+   end
+   return { told = #nodes, seconds = s.seconds, sent = s.sent, received = s.received,
+      busiest = most, bytes = bytes, times = times, cpu = cpu, segments = s.segments,
+      stalls = stalls_of(s.stalls), can_stall = next(s.stalls) ~= nil or nil, errors = s.errors,
+      worst = s.worst, gaps = #s.notes > 0 and #s.notes or nil }
+end
+
+-- What the check before the job saw: the last one, of several starts.
+local function check_of(events, tests)
+   local e
+   for _, row in ipairs(events) do
+      e = row.purpose == "prolog" and row or e
+   end
+   if not e then
+      return nil
+   end
+   local check = { expected = e.expected, heard = e.heard, tests = 0, good = 0, low = 0, void = 0 }
+   for _, t in ipairs(tests) do
+      if t.event == e.id then
+         check.tests = check.tests + 1
+         check[t.class] = (check[t.class] or 0) + 1
+         if t.class == "low" and (not check.worst or (t.ratio or 0) < check.worst.ratio) then
+            check.worst = { src = t.src, dst = t.dst, ratio = t.ratio or 0 }
+         end
+      end
+   end
+   return check
+end
+
+--- @param o { job = of taut-slurm, usage = of the store's `usage_of_job`, events, tests = of the
+--   job, bad = of ways.lua, place = of predict.lua or nil, shared = another job on its nodes }
+-- @return a table for facts.text
+function facts.of(o)
+   return { nodes = o.job.nodes, traffic = traffic(o.usage), check = check_of(o.events, o.tests),
+      bad = #o.bad > 0 and o.bad or nil, place = o.place, shared = o.shared }
+end
+
+function facts.text(f)
+   return json.encode(f)
+end
+
+--- Read it; what another release wrote, or damaged, is no facts.
+function facts.read(text)
+   local f = type(text) == "string" and json.decode(text)
+   if type(f) ~= "table" then
+      return {}
+   end
+   for _, name in ipairs { "traffic", "check", "bad", "place" } do
+      f[name] = type(f[name]) == "table" and f[name] or nil
+   end
+   f.nodes = type(f.nodes) == "string" and f.nodes or nil
+   return f
+end
+
+return facts

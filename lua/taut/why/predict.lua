@@ -1,0 +1,183 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- How long a job's communication takes by the flow model (place/score.lua): on its nodes as they
+-- were, with all healthy, beside its neighbours, and on the best nodes that were free.
+--
+-- The model gives times relative to a network in which only the nodes' own tx and rx limit; what a
+-- job's busiest node counted, over what a node can inject, is the time that goes with that.
+local pattern = require "taut.place.pattern"
+local profile = require "taut.events.profile"
+local load_rails = require "taut.topology.load_rails"
+local rank = require "taut.place.rank"
+local score = require "taut.place.score"
+local slurm = require "taut.place.slurm"
+
+local predict = {
+   MOST = 512, -- nodes; of a larger job nothing is predicted: it would hold up tautd
+}
+
+-- What a job that names no pattern may do; what lies between them is not known.
+local ASSUMED = { "all-to-all", "halo3d", "ring" }
+local SEARCHED = 128 -- nodes of a job for which the best free nodes are looked for
+local ALONE = 4      -- components that are not well, each looked at alone
+local NAMED = 8      -- neighbours that are looked at one by one
+
+--- The patterns of a job: those it named, or those that are assumed.
+-- @param comm what --comm said, or nil
+-- @param count nodes
+-- @return array of patterns, said
+function predict.patterns(cache, comm, count)
+   local P = comm and cache:make(comm, count)
+   if P then
+      return { P }, true
+   end
+   local list = {}
+   for _, name in ipairs(ASSUMED) do
+      list[#list + 1] = cache:make(name, count)
+   end
+   return list, false
+end
+
+local function ratio(topo, nodes, P, o)
+   local s = score.evaluate(topo, nodes, P, o)
+   return s.lost == 0 and s.ratio < math.huge and s.ratio or nil, s
+end
+
+--- Seconds that an ideal network needs for what the busiest node counted; nil where a node's
+-- capacity is not known.
+function predict.ideal_s(topo, nodes, bytes)
+   local sum = 0
+   for _, n in ipairs(nodes) do
+      local Bps = topo:known_capacity(topo.tx[n])
+      if not Bps or Bps <= 0 then
+         return nil
+      end
+      sum = sum + Bps * topo.rails
+   end
+   return bytes / (sum / #nodes)
+end
+
+--- What neighbours put on the components.
+-- @param list array of { nodes = node numbers, Bps = of one node, share = of the job's time }
+-- @return map component → bytes per second
+local function background(topo, list)
+   local flat = {}
+   for _, n in ipairs(list) do
+      profile.spread(flat, n.nodes, n.Bps * n.share)
+   end
+   local map = {}
+   if #flat > 0 then
+      for c, Bps in ipairs((load_rails.pairs(topo, flat))) do
+         map[c] = Bps > 0 and Bps or nil
+      end
+   end
+   return map
+end
+
+-- Of each neighbour the link of the job that it fills most.
+local function shared(topo, list, load)
+   for i = 1, math.min(NAMED, #list) do
+      local n, links = list[i], 0
+      for c, Bps in pairs(background(topo, { n })) do
+         if load[c] and topo:is_link(c) then
+            links = links + 1
+            local share = Bps / topo.capacity[c]
+            if not n.most or share > n.most or share == n.most and c < n.at then
+               n.most, n.at = share, c
+            end
+         end
+      end
+      n.links = links
+   end
+end
+
+local function left_of(topo, bad, only)
+   local map = {}
+   for _, b in ipairs(bad) do
+      local c = topo.component_id[b.name]
+      if c and (not only or only == b) then
+         map[c] = math.max(0.001, b.left)
+      end
+   end
+   return map
+end
+
+--- Times of a job's communication, relative to the ideal network.
+-- @param topo topology
+-- @param nodes node numbers in rank order
+-- @param list of predict.patterns
+-- @param bad of ways.lua
+-- @param others neighbours, as of background(); `links`, `most` (share of a link) and `at` (which)
+--   are set
+-- @return array, one for each pattern: { name, healthy, bad, others, all, of = array of the ratio
+--   with each of `bad` alone }
+function predict.times(topo, nodes, list, bad, others)
+   local out = {}
+   local map = #others > 0 and background(topo, others) or nil
+   for i, P in ipairs(list) do
+      local healthy, s = ratio(topo, nodes, P, { load = #others > 0 })
+      if healthy then
+         local left = left_of(topo, bad)
+         local t = { name = P.name, healthy = healthy, of = {},
+            bad = #bad > 0 and ratio(topo, nodes, P, { left = left }) or healthy,
+            others = map and ratio(topo, nodes, P, { background = map }) or healthy }
+         t.all = map and ratio(topo, nodes, P, { left = left, background = map }) or t.bad
+         for k = 1, math.min(ALONE, #bad) do
+            t.of[k] = #bad == 1 and t.bad
+               or ratio(topo, nodes, P, { left = left_of(topo, bad, bad[k]) }) or healthy
+         end
+         out[#out + 1] = t
+         if i == 1 and s.load then
+            shared(topo, others, s.load)
+         end
+      end
+   end
+   return out
+end
+
+--- What is free, its own nodes included, as the job finds it.
+-- @param a advice, its view up to date
+-- @return set of node numbers, how many
+local function free_of(a, nodes, partition)
+   local members, free, count = a.view:partition(partition or ""), {}, 0
+   for n in pairs(a.view.free) do
+      free[n] = (not members or members[n]) and true or nil
+   end
+   for _, n in ipairs(nodes) do
+      free[n] = true
+   end
+   for _ in pairs(free) do
+      count = count + 1
+   end
+   return free, count
+end
+
+--- How well a job was placed, all components being healthy: on its nodes, on those that Slurm's own
+-- rule gives of the free ones, and on the best of them.
+-- @param a advice, its view up to date; inside a task (base/task.lua)
+-- @param nodes node numbers
+-- @param P pattern
+-- @param when "start" or "end": of the job
+-- @return { pattern, got, best, slurm, free = nodes, when }; nil where the pattern says nothing
+function predict.place(a, nodes, P, partition, when)
+   local got = ratio(a.topo, nodes, P, {})
+   if not got then
+      return nil
+   end
+   local out = { pattern = P.name, got = got, when = when }
+   local free, count = free_of(a, nodes, partition)
+   out.free = count
+   if #nodes <= SEARCHED and count > #nodes then
+      local found = rank.best(a.topo, free, #nodes, P, { rank = a.view.rank, top = 1, hops = true })
+      out.best = found and found[1] and math.min(found[1].score.ratio, got) or nil
+      local own = slurm.choice(free, #nodes, a:line_of(free))
+      out.slurm = own and ratio(a.topo, own, P, {}) or nil
+   elseif count == #nodes then
+      out.best = got
+   end
+   return out
+end
+
+--- Patterns are kept from one answer to the next.
+predict.cache = pattern.cache
+
+return predict

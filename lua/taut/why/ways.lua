@@ -1,0 +1,115 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- What is wrong on the ways between a job's nodes: which components, on how many pairs of nodes,
+-- and since when, as far as tests tell.
+local ways = {}
+
+local ROUTES = 4000  -- looked at for one component
+local MOST = 16      -- components of one job
+local UNSURE_S = 86400 -- first seen wrong so much later, it says nothing of a job
+local STATES = { failed = true, slow = true, lossy = true, suspect = true }
+
+--- On how many of a job's pairs of nodes a component lies, one way or the other.  Of a large job
+-- some pairs are looked at, spread over all.
+-- @return a share, pairs
+function ways.share(topo, nodes, c)
+   local n = #nodes
+   local all = n * (n - 1) // 2
+   if all == 0 then
+      return 0, 0
+   end
+   local at = topo:node_of(c)
+   if at then
+      for _, node in ipairs(nodes) do
+         if node == at then
+            return (n - 1) / all, n - 1
+         end
+      end
+      return 0, 0
+   end
+   local step, seen, on = math.max(1, all // ROUTES), 0, 0
+   local turn = 0
+   for i = 1, n - 1 do
+      for k = i + 1, n do
+         if turn % step == 0 then
+            seen = seen + 1
+            on = on + ((topo:crosses(nodes[i], nodes[k], c) or topo:crosses(nodes[k], nodes[i], c))
+               and 1 or 0)
+         end
+         turn = turn + 1
+      end
+   end
+   return on / seen, math.floor(on / seen * all + 0.5)
+end
+
+-- Since when something speaks against it: its first low test, or what hardware said.
+local function bad_since(diagnosis, c, k)
+   local first = diagnosis:run(c)[1]
+   local since = first and first.time or k.since
+   local hard = k.hard and k.hard.since
+   return hard and math.min(hard, since or hard) or since
+end
+
+local function left_of(diagnosis, c, k)
+   local left = k.hard and k.hard.left or 1
+   if k.state == "suspect" then
+      local run = diagnosis:run(c)
+      return math.min(left, #run > 0 and run[#run].ratio or 1)
+   end
+   return math.min(left, k.left or 0)
+end
+
+--- Components that are not well and lie on the ways of a job.
+-- @param topo, diagnosis
+-- @param nodes node numbers
+-- @return array of { name, state, left, loss, share, pairs, since (first low test), known (when the
+--   verdict was made), cleared (tested good last before) }, the most important first
+function ways.bad(topo, diagnosis, nodes)
+   local list = {}
+   for c, k in diagnosis:each() do
+      if STATES[k.state] then
+         local share, count = ways.share(topo, nodes, c)
+         local left = left_of(diagnosis, c, k)
+         if share > 0 and left < 1 then
+            list[#list + 1] = { name = topo.components[c], state = k.state, left = left,
+               loss = k.loss and k.loss.share, share = share, pairs = count,
+               since = bad_since(diagnosis, c, k), known = k.since,
+               cleared = diagnosis:seen(c).cleared_at }
+         end
+      end
+   end
+   table.sort(list, function(a, b)
+      local x, y = (1 - a.left) * a.share, (1 - b.left) * b.share
+      return x > y or x == y and a.name < b.name
+   end)
+   for i = #list, MOST + 1, -1 do
+      list[i] = nil
+   end
+   return list
+end
+
+--- Those of now that were wrong while a job ran, beside those that were seen at its end.
+-- @param kept of ways.bad when the job ended; nil: nobody looked
+-- @param now of ways.bad
+-- @param to when the job ended
+-- @return array as of ways.bad, with `later` = when the verdict was made, where that was after the
+--   job, and `unsure` where no test tells whether it was so already while the job ran
+function ways.during(kept, now, to)
+   local list, known = {}, {}
+   for _, b in ipairs(kept or {}) do
+      list[#list + 1], known[b.name] = b, true
+   end
+   for _, b in ipairs(now) do
+      local since = b.since or b.known or to
+      local is_later = (b.known or to) > to
+      local was_tested = since <= to
+      local may_be = since - to < UNSURE_S and (b.cleared or 0) <= to
+      if not known[b.name] and (is_later and (was_tested or may_be) or not is_later and not kept)
+         then
+         b.later, b.unsure = is_later and b.known or nil, not was_tested or nil
+         list[#list + 1] = b
+      end
+   end
+   return list
+end
+
+return ways
