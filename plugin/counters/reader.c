@@ -18,6 +18,7 @@
 
 #include "plugin/common/clock.h"
 #include "plugin/common/confine.h"
+#include "plugin/counters/host.h"
 #include "plugin/counters/reader.h"
 
 /* Between both processes.  The reader writes sets[s][i], then turns[s][i];
@@ -45,7 +46,13 @@ struct task {
     char names[TAUT_PLAN_RAILS][IFNAMSIZ];
     bool are_ports_open;
     struct taut_port_files ports[TAUT_PLAN_RAILS];
+    struct taut_host host; /* of the network devices' */
 };
+
+static bool is_netdev(size_t source)
+{
+    return taut_counter_sources[source] == &taut_counters_netdev;
+}
 
 static void read_source(const struct task *t, uint8_t turn)
 {
@@ -53,6 +60,8 @@ static void read_source(const struct task *t, uint8_t turn)
         taut_counters_read(taut_counter_sources[t->source],
                            t->shared->sets[t->source], i, t->root_fd,
                            t->names[i]);
+        if (i == 0 && is_netdev(t->source))
+            taut_host_put(&t->host, &t->shared->sets[t->source][i]);
         atomic_store(&t->shared->turns[t->source][i], turn);
     }
 }
@@ -110,8 +119,9 @@ static void close_others(const struct task *tasks)
 
 /* Of the terminal's signals each process of a survey makes its own. */
 static int become_reader(pid_t parent, const struct taut_user *run_as,
-                         int root_fd)
+                         struct task *tasks)
 {
+    int root_fd = tasks[0].root_fd;
     char text[TAUT_CONFINE_TEXT];
 
     signal(SIGINT, SIG_IGN);
@@ -122,6 +132,10 @@ static int become_reader(pid_t parent, const struct taut_user *run_as,
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         return -1;
+    for (size_t s = 0; s < TAUT_COUNTER_SOURCES; s++) {
+        if (is_netdev(s))
+            taut_host_open(&tasks[s].host, root_fd);
+    }
     taut_confine(TAUT_CONFINE_READER, root_fd, text);
     return 0;
 }
@@ -133,7 +147,7 @@ static _Noreturn void run(struct task *tasks, pid_t parent,
     pthread_t thread;
 
     close_others(tasks);
-    if (become_reader(parent, run_as, tasks[0].root_fd) < 0)
+    if (become_reader(parent, run_as, tasks) < 0)
         _exit(1);
     for (size_t s = 0; s < TAUT_COUNTER_SOURCES; s++) {
         if (tasks[s].fd < 0)

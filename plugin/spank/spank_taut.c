@@ -32,6 +32,7 @@ SPANK_PLUGIN(taut, 1)
 #include "plugin/common/holdoff.h"
 #include "plugin/common/job.h"
 #include "plugin/common/options.h"
+#include "plugin/common/usage.h"
 #include "plugin/spank/child.h"
 
 #define ARGV_MAX 48
@@ -349,6 +350,23 @@ static void set_injection(spank_t sp, int ac, char *av[])
     taut_options_fini(&h.opts);
 }
 
+/* The processor time of tasks that have ended, for `taut why`; what other
+ * children of slurmstepd took is little.  Called for each task, so only what
+ * came since the last one counts. */
+static void add_usage(int ac, char *av[])
+{
+    static int64_t counted_us; /* slurmstepd calls from one thread */
+    struct hook h = {.start_ns = 0};
+    int64_t us = taut_usage_of_children();
+
+    if (us <= counted_us || taut_options_init(&h.opts) < 0)
+        return;
+    read_options(&h, ac, av);
+    if (taut_usage_add(h.opts.rundir, us - counted_us) == 0)
+        counted_us = us;
+    taut_options_fini(&h.opts);
+}
+
 #pragma GCC visibility push(default)
 /* In slurmstepd too, where an option that nobody knows is complained of. */
 int slurm_spank_init(spank_t sp, int ac, char *av[])
@@ -367,6 +385,15 @@ int slurm_spank_user_init(spank_t sp, int ac, char *av[])
 {
     if (spank_context() == S_CTX_REMOTE)
         set_injection(sp, ac, av);
+    return 0;
+}
+
+/* In slurmstepd, when a task has ended. */
+int slurm_spank_task_exit(spank_t sp, int ac, char *av[])
+{
+    (void)sp;
+    if (spank_context() == S_CTX_REMOTE)
+        add_usage(ac, av);
     return 0;
 }
 

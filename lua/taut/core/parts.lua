@@ -151,7 +151,7 @@ local function asked(p)
    p.latency = latency.start()
    p.metrics = metrics.new(pick(p, "site switches diagnosis decision coverage cluster act " ..
       "acks teller journal events judgement check refusals rendezvous latency " ..
-      "housekeeping acting started_at"))
+      "housekeeping acting started_at why"))
    p.reload = function()
       return reload(pick(p, "site cluster followers metrics teller diagnosis check rendezvous " ..
          "events profiles surveys advice steer job_over coverage act review addresses findings " ..

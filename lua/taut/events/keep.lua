@@ -263,7 +263,8 @@ keep.queries = {
       end
       local s, nodes = summary.of(rows)
       return { { summary = s, nodes = tables.map(nodes, function(n)
-         return { node = n.node, seconds = n.seconds, sent = n.sent, received = n.received }
+         return { node = n.node, seconds = n.seconds, sent = n.sent, received = n.received,
+            cpu_s = n.cpu_s }
       end) } }
    end,
    evidence = function(sql) return sql.rows_of("SELECT * FROM evidence") end,

@@ -15,6 +15,10 @@ local function add_counter(node, source, name, amount)
       node.worst[name] = (node.worst[name] or 0) + amount
    elseif kind == "stall" then
       node.stalls[name] = (node.stalls[name] or 0) + amount
+   elseif name == "task_cpu_us" and amount > 0 then
+      node.cpu_s = (node.cpu_s or 0) + amount / 1e6
+   elseif name == "tcp_out" then
+      node.segments = (node.segments or 0) + amount
    end
 end
 
@@ -79,8 +83,9 @@ end
 
 --- @param rows of the store's `growth_of_job`, with `counters` decoded
 -- @return { nodes, seconds, sent, received, errors, by_error, stalls (name → growth), worst
---   { node, errors, name, amount } or nil, notes { node, note } }, nil where there are no rows; and
---   an array of { node, seconds, sent, received }
+--   { node, errors, name, amount } or nil, segments = that TCP sent or nil, notes { node, note } },
+--   nil where there are no rows; and an array of { node, seconds, sent, received, cpu_s = processor
+--   time of its tasks, or nil }
 function summary.of(rows)
    local nodes = per_node(rows)
    if #nodes == 0 then
@@ -93,6 +98,7 @@ function summary.of(rows)
       s.nodes, s.seconds = s.nodes + 1, math.max(s.seconds, node.seconds)
       s.sent, s.received = s.sent + node.sent, s.received + node.received
       s.errors = s.errors + node.errors
+      s.segments = node.segments and (s.segments or 0) + node.segments or s.segments
       add_all(s.by_error, node.worst)
       add_all(s.stalls, node.stalls)
       if node.errors > 0 and (not s.worst or node.errors > s.worst.errors) then

@@ -65,8 +65,9 @@ local function traffic(usage)
       most = math.max(most, n.sent, n.received)
    end
    return { told = #nodes, seconds = s.seconds, sent = s.sent, received = s.received,
-      busiest = most, bytes = bytes, times = times, cpu = cpu, segments = s.segments,
-      stalls = stalls_of(s.stalls), can_stall = next(s.stalls) ~= nil or nil, errors = s.errors,
+      busiest = most, bytes = bytes, times = times, cpu = cpu,
+      stalls = stalls_of(s.stalls), errors = s.errors,
+      can_stall = (next(s.stalls) or s.segments) and true or nil,
       worst = s.worst, gaps = #s.notes > 0 and #s.notes or nil }
 end
 

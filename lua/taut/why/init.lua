@@ -477,7 +477,9 @@ function Why:slow(args, reply)
          local cpu = r.cause == "node" and f.traffic and f.traffic.cpu and f.traffic.cpu.out[1]
          list[i] = { id = r.id, label = r.label, user = r.user, name = r.name, nodes = r.nodes,
             ended = r.time, run_s = r.run_s, cause = r.cause, lost_node_s = r.lost_s,
-            component = b and b.name or nil, node = cpu and cpu[1] or nil }
+            component = b and b.name or nil, node = cpu and cpu[1] or nil,
+            is_link = b and self.site.topo:is_link(self.site.topo.component_id[b.name] or 0)
+               or nil }
       end
       reply { jobs = list, since = since, now = loop.time() }
    end)

@@ -59,6 +59,7 @@ local function made(topo)
       latency = { longest = function() return 0.125 end },
       journal = { state = function() return { waiting = 2, lost = 0, lag = 0.25 } end },
       housekeeping = { state = function() return { checked_at = 1700000001, damage = "x" } end },
+      why = { lost_by_cause = function() return { component = 80.5 } end },
       teller = { state = function()
          return { done = 1, failed = 2, dropped = 3, waiting = 4 }
       end } }

@@ -121,12 +121,18 @@ function gather.all(o)
    return ok and d or nil, not ok and d.why or nil
 end
 
---- The running jobs that a user may see.
+--- The running jobs that a user may see, and, for administrators, those that lost time.
 -- @param o as of all; and as = the user's id, or nil: whoever asks
--- @return { jobs, hidden }; or nil and what is wrong
+-- @return { jobs, hidden, lost = array (Why:slow), or nil: not for this user }; or nil and what is
+--   wrong
 function gather.jobs(o)
    local ok, d = pcall(request, o, "running")
-   return ok and d or nil, not ok and (d.why or d) or nil
+   if not ok then
+      return nil, d.why or d
+   end
+   local _, lost = pcall(request, o, "jobs_that_lost", { since = o.since })
+   d.lost = type(lost) == "table" and lost.jobs or nil
+   return d
 end
 
 --- Counts of links and nodes by state.

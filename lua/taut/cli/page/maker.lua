@@ -25,12 +25,13 @@ local function base(r)
 end
 
 local function add_jobs(d, r)
-   local jobs, err = gather.jobs { socket = r.socket, timeout_ms = r.timeout_ms, as = r.as }
+   local jobs, err = gather.jobs { socket = r.socket, timeout_ms = r.timeout_ms, as = r.as,
+      since = r.since }
    if not jobs then
       return nil, err
    end
    d = tables.copy(d)
-   d.jobs, d.hidden = jobs.jobs, jobs.hidden
+   d.jobs, d.hidden, d.lost = jobs.jobs, jobs.hidden, jobs.lost
    placement.add(d.topo, d.jobs)
    return d
 end

@@ -92,7 +92,7 @@ local function add_jobs(d, o)
    if not jobs then
       return nil, err
    end
-   d.jobs, d.hidden = jobs.jobs, jobs.hidden
+   d.jobs, d.hidden, d.lost = jobs.jobs, jobs.hidden, jobs.lost
    placement.add(d.topo, d.jobs)
    return true
 end
@@ -101,7 +101,7 @@ end
 local function print_json(d)
    print(json.encode({ at = d.at, since = d.since, private = d.private, cases = d.cases,
       days = json.array(d.days), repairs = json.array(d.repairs), actions = d.actions,
-      drained = d.status.drained, held = d.status.held, jobs = d.jobs }, 2))
+      drained = d.status.drained, held = d.status.held, jobs = d.jobs, lost = d.lost }, 2))
 end
 
 local function send(d, to, text)

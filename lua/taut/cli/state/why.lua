@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local ask = require "taut.base.ask"
+local lost = require "taut.report.page.lost"
 local report = require "taut.report"
 local when = require "taut.cli.state.when"
 
@@ -82,8 +83,7 @@ local function print_slow(d)
    for i, j in ipairs(d.jobs) do
       rows[i] = { tostring(j.label or j.id), j.user or "-", j.name or "-", tostring(j.nodes),
          stamp(j.ended), report.time(j.run_s or 0), hours(j.lost_node_s),
-            NAMES[j.cause] == "processors"
-         and "not the network" or NAMES[j.cause] or j.cause or "-", j.component or j.node or "-" }
+            lost.words[j.cause] or "-", j.component or j.node or "-" }
    end
    if #rows == 0 then
       print(("no job is known to have lost time since %s"):format(stamp(d.since)))

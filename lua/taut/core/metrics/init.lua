@@ -244,6 +244,17 @@ local function check_families(self, add)
       self.judgement.refused_streams)
 end
 
+local CAUSES = { "component", "placement", "neighbours", "congestion", "node", "elsewhere" }
+
+local function job_families(self, add)
+   local lost, samples = self.why:lost_by_cause(), {}
+   for i, cause in ipairs(CAUSES) do
+      samples[i] = { lost[cause] or 0, labels = { cause = cause } }
+   end
+   add("taut_job_lost_node_seconds_total", "counter", "Node-seconds that jobs which ended since " ..
+      "tautd started took longer, by what explains it best (taut why).", samples)
+end
+
 local function store_families(self, add, now)
    local s, cl = self.journal:state(), self.cluster
    add("taut_store_rows_waiting", "gauge", "Rows on their way to the database.", s.waiting)
@@ -304,6 +315,7 @@ function Metrics:text()
       coverage(self, now))
    check_families(self, add)
    policy_families(self, add)
+   job_families(self, add)
    store_families(self, add, now)
    add("taut_metrics_left_out", "gauge", "Samples left out: too many for one metric.", left_out)
    return table.concat(parts)
@@ -349,7 +361,7 @@ function Metrics:start()
 end
 
 --- @param o { site, switches, diagnosis, decision, coverage, cluster, act, teller, journal, events,
---   judgement, check, refusals, rendezvous, latency, housekeeping, acting, started_at }
+--   judgement, check, refusals, rendezvous, latency, housekeeping, acting, started_at, why }
 function metrics.new(o)
    return setmetatable(o, Metrics)
 end

@@ -86,6 +86,21 @@ counter("carrier_down_count", "losses", {
    misleads = "somebody who sets the interface down and up counts, too",
 })
 
+-- Of the node as a whole, with its first interface (plugin/counters/host.c).
+local SNMP = "RFC 4022: tcpOutSegs, tcpRetransSegs; Linux, /proc/net/snmp"
+counter("tcp_out", "segments", { side = "send",
+   class = "traffic", means = "segments that TCP sent, of the whole node", source = SNMP,
+})
+counter("tcp_retransmitted", "segments", { side = "send",
+   class = "congestion", means = "segments that TCP sent once more, since no answer came",
+   misleads = "of all the node's networks, and of what a receiver had no room for", source = SNMP,
+})
+counter("task_cpu_us", "microseconds", { side = "both",
+   class = "traffic", means = "processor time of jobs' tasks that ended on the node",
+   misleads = "a library that waits by looking again and again takes all of a processor",
+   source = "Taut's plugin, out of getrusage(2) in slurmstepd",
+})
+
 state("state", "text", { class = "fatal", good = { "up", "unknown" }, left = 0,
    means = "operational state of the interface (RFC 2863)",
    misleads = "`unknown` is what interfaces say that cannot tell, such as loopback",

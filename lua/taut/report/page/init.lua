@@ -7,6 +7,7 @@
 -- program writes text only, and a policy in the file's head lets no other program run.
 local html = require "taut.report.page.html"
 local json = require "taut.json"
+local lost = require "taut.report.page.lost"
 local seal = require "taut.seal"
 local report = require "taut.report"
 local sections = require "taut.report.page.sections"
@@ -109,7 +110,7 @@ end
 
 --- @param d { at, since (seconds since 1970), private, status, links, nodes, actions (answers of
 --   tautd), cases, cases_all, days, repairs, repairs_note, note, machine (columns of
---   taut.cli.page.layout), jobs and hidden, or nil: jobs are not shown }
+--   taut.cli.page.layout), jobs, hidden and lost, or nil: jobs are not shown }
 -- @param live seconds after which the page asks again, or nil: it is a file
 -- @return the whole file as text, and its policy
 function page.make(d, live)
@@ -133,7 +134,8 @@ function page.make(d, live)
       html.text(title), "</h1>", html.tag("p", { { "id", "when" } }, when), "</header>\n<main>\n",
       sections.alarms(d), sections.first(d), sections.summary(d), picture(d),
       sections.verdicts(d),
-      sections.repairs(d), sections.nodes(d), sections.jobs(d), sections.trend(d),
+      sections.repairs(d), sections.nodes(d), sections.jobs(d), lost.section(d),
+      sections.trend(d),
       sections.actions(d), "</main>\n<footer>",
       html.tag("p", nil, d.private and "This page names users and jobs: keep it to who may know."
          or "This page names no users and no jobs."), "</footer>\n",

@@ -16,10 +16,13 @@ local function stamp(t)
    return t and os.date("%Y-%m-%d %H:%M", math.floor(t)) or "-"
 end
 
-local function section(id, title, content)
+--- A part of the page with its heading.
+function sections.section(id, title, content)
    return ('<section id="%s" aria-labelledby="%s-title"><h2 id="%s-title">%s</h2>\n%s</section>\n')
       :format(id, id, id, html.text(title), content)
 end
+
+local section = sections.section
 
 local function paragraph(text)
    return html.tag("p", nil, text)

@@ -1,0 +1,42 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Jobs that lost time, and to what, linked to what is in the picture.
+local html = require "taut.report.page.html"
+local report = require "taut.report"
+local sections = require "taut.report.page.sections"
+
+local lost = {}
+
+--- What a job lost time to, in a word.
+lost.words = { component = "component", placement = "placement", neighbours = "neighbours",
+   congestion = "congestion", node = "one node", elsewhere = "not the network" }
+
+local function where(j)
+   if j.component then
+      local node = j.component:gsub("/[tr]x[%d]*$", "")
+      return html.show(j.is_link and "link" or "node", j.is_link and j.component or node,
+         j.component)
+   end
+   return j.node and html.show("node", j.node) or "-"
+end
+
+--- Nothing where jobs are not shown, or not to this user.
+function lost.section(d)
+   if not d.jobs or not d.lost then
+      return ""
+   end
+   local rows = {}
+   for i, j in ipairs(d.lost) do
+      rows[i] = { tostring(j.label or j.id), j.user or "-", j.name or "-", tostring(j.nodes or "-"),
+         os.date("%Y-%m-%d %H:%M", math.floor(j.ended or 0)), report.time(j.run_s or 0),
+         ("%.2f"):format((j.lost_node_s or 0) / 3600), lost.words[j.cause] or "-", where(j) }
+   end
+   return sections.section("lost", "Jobs that lost time", #rows == 0
+      and html.tag("p", nil, "No job is known to have lost time.") or html.table(
+      "Jobs that lost time, most node-hours first", { "Job", "User", "Name", ">Nodes", "Ended",
+         ">Took", ">Node-hours lost", "To", "Where" }, rows) .. html.tag("p", nil,
+      "Lost beside earlier runs of the same user, name and size, or, where there are none, as " ..
+         "the " ..
+      "flow model says. `taut why JOB` says what each rests on."))
+end
+
+return lost
