@@ -13,7 +13,8 @@ local words = require "taut.why.words"
 
 local causes = {}
 
-local STALLED = 3     -- times what earlier runs were held up
+local STALLED = 3     -- times what earlier runs were held up, as a rule
+local MORE = 1.5      -- times what any of them was
 local STALLED_GB = 20 -- per GB: less is nothing
 local WITHOUT = "not known"
 local SHOWN = 4       -- components that are not well
@@ -61,7 +62,8 @@ local function state_of(b)
    elseif b.state == "failed" then
       return "had failed"
    end
-   return ("%s at %s"):format(b.state == "suspect" and "was suspected, its tests" or "was slow",
+   return ("%s at %s"):format(b.state == "suspect" and "was suspected, its tests"
+      or b.state == "slow" and "was slow" or "was, by what its hardware says,",
       words.percent(b.left))
 end
 
@@ -94,8 +96,7 @@ local function check_words(c)
    local k = c.f.check
    if not k then
       return nil, "no check was made before it (a shared node, checks off, or a node that was " ..
-         "not " ..
-         "heard from)"
+         "not heard from)"
    elseif k.tests == 0 then
       return nil, (k.heard or 0) < (k.expected or 0)
          and ("before it only %d of its %d nodes were heard from"):format(k.heard or 0,
@@ -141,8 +142,7 @@ local function placement(c, add)
       "nodes"):format(p.got)
    if not p.best then
       return add(unknown("placement", where ..
-         ", and what the best free nodes would have given was " ..
-         "not looked for"))
+         ", and the best free nodes were not looked for"))
    end
    local text = ("%s, %.2f on the best of %s free at its %s%s"):format(where, p.best,
       words.count(p.free or 0, "node"), p.when or "start",
@@ -196,6 +196,10 @@ end
 
 ---------------------------------------------------------------- congestion
 
+local function amount(v)
+   return v >= 10 and ("%.0f"):format(v) or ("%.2g"):format(v)
+end
+
 local function congestion(c, add)
    local now = earlier.stalled(c.f)
    if not now then
@@ -209,13 +213,14 @@ local function congestion(c, add)
          name, most = k, v
       end
    end
-   local text = ("%.3g per GB (mostly %s)"):format(now, name)
+   local text = ("%s a GB (mostly %s)"):format(amount(now), name)
    local before = c.e.stalled
    if not before then
       return add(unknown("congestion", text .. " has no earlier run to be compared with"))
    end
-   text = ("%s, %.3g in its earlier runs"):format(text, before)
-   if now > STALLED * before and now - before > STALLED_GB and c.e.is_slower then
+   text = ("%s, %s in its earlier runs"):format(text, amount(before))
+   if now > STALLED * before and now > MORE * c.e.stalled_most and now - before > STALLED_GB
+      and c.e.is_slower then
       return add { cause = "congestion", how = "measured", lo_s = 0, hi_s = c.e.lost_s,
          sure = "medium",
          text = "its ports were held up more often: " .. text, times = now / math.max(before, 1) }
@@ -245,6 +250,7 @@ local function node_differs(c, add)
    end
    local any
    local name, more = far(t.cpu, 1)
+   c.is_uneven = name ~= nil
    if name and more > CPU_SHARE * t.cpu.median then
       any = add { cause = "node", how = "measured", lo_s = 0, hi_s = more, sure = "high",
          node = name,
@@ -270,8 +276,8 @@ local function node_differs(c, add)
    end
    if not any then
       add(nothing("node", "measured", t.cpu and "medium" or "low", t.cpu
-         and "all nodes moved alike and took alike of processor time"
-         or "all nodes moved alike; processor time is not known here"))
+         and "all nodes moved as much and took as much processor time"
+         or "all nodes moved as much; their processor time is not known"))
    end
 end
 
@@ -294,8 +300,8 @@ local function earlier_runs(c, add)
    local base = ("median %s, %s to %s"):format(words.time(e.median_s), words.time(e.least_s),
       words.time(e.most_s))
    if not c.run_s then
-      return add(nothing("earlier", "measured", "high", ("%s as large took %s"):format(
-         words.count(e.alike, "earlier run"), base)))
+      return add { cause = "earlier", how = "measured", sure = "high", text =
+         ("%s took %s"):format(words.count(e.alike, "earlier run"), base) }
    end
    add { cause = "earlier", how = "measured", lo_s = math.max(0, e.lost_s), hi_s = math.max(0,
       e.lost_s),
@@ -307,7 +313,7 @@ end
 -- What its processors did.
 local function processors(c, add)
    local cpu = c.f.traffic and c.f.traffic.cpu
-   if not cpu or not c.e.cpu_s or not c.e.is_slower then
+   if not cpu or not c.e.cpu_s or not c.e.is_slower or c.is_uneven then
       return
    end
    local more = cpu.median - c.e.cpu_s
@@ -323,8 +329,9 @@ local function processors(c, add)
       :format(words.time(cpu.median)) }
 end
 
-local LISTS = { earlier_runs, components, placement, neighbours, congestion, node_differs,
+local ENDED = { earlier_runs, components, placement, neighbours, congestion, node_differs,
    processors }
+local RUNNING = { earlier_runs, components, placement }
 
 --- All findings of a case, those that may have cost most first; what is not known last.
 function causes.of(c)
@@ -333,7 +340,7 @@ function causes.of(c)
       f.order = #list
       list[#list + 1] = f
    end
-   for _, fn in ipairs(LISTS) do
+   for _, fn in ipairs(c.state and RUNNING or ENDED) do
       fn(c, add)
    end
    local function weight(f)

@@ -38,10 +38,11 @@ function earlier.stalled(f)
    return sum_of(t.stalls) / (bytes / 1e9)
 end
 
-local function alike(rows, bytes)
+-- Of one that runs nobody knows how much it will move: all.
+local function alike(rows, bytes, is_running)
    local list = {}
    for _, r in ipairs(rows) do
-      list[#list + 1] = r.bytes and bytes
+      list[#list + 1] = is_running and r or r.bytes and bytes
          and math.abs(r.bytes - bytes) <= math.max(ALIKE * bytes, 1e6) and r or nil
    end
    return list
@@ -68,7 +69,8 @@ end
 -- @param f its facts
 -- @return { runs (all), alike (as many bytes), median_s, least_s, most_s, spread_s, slower_than (of
 --   `alike`), lost_s (beyond the median), is_slower, bytes (median of all), times_bytes (this one's
---   over that), stalled, cpu_s (of a node), model (predicted ratio): medians; is_other_input }
+--   over that), stalled, cpu_s (of a node), model (predicted ratio): medians; stalled_most;
+--   is_other_input }
 function earlier.compare(rows, run_s, f)
    for _, r in ipairs(rows) do
       local g = facts.read(r.facts)
@@ -79,7 +81,7 @@ function earlier.compare(rows, run_s, f)
    local bytes = bytes_of(f)
    local e = { runs = #rows, bytes = numbers.quantile(values(rows, "bytes"), 0.5) }
    e.times_bytes = bytes and e.bytes and e.bytes > 0 and bytes / e.bytes or nil
-   local list = untroubled(alike(rows, bytes))
+   local list = untroubled(alike(rows, bytes, run_s == nil))
    e.alike = #list
    e.is_other_input = #rows >= earlier.LEAST and e.times_bytes ~= nil and #list < earlier.LEAST
       and math.abs(e.times_bytes - 1) > ALIKE
@@ -91,6 +93,7 @@ function earlier.compare(rows, run_s, f)
    e.least_s, e.most_s = numbers.quantile(times, 0), numbers.quantile(times, 1)
    e.stalled, e.cpu_s = numbers.quantile(values(list, "stalled"), 0.5),
       numbers.quantile(values(list, "cpu_s"), 0.5)
+   e.stalled_most = numbers.quantile(values(list, "stalled"), 1)
    e.model = numbers.quantile(values(list, "model"), 0.5)
    if run_s then
       e.slower_than = 0

@@ -16,6 +16,7 @@ local predict = require "taut.why.predict"
 local privacy = require "taut.slurm.privacy"
 local rights = require "taut.base.rights"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 local task = require "taut.base.task"
 local verdict = require "taut.why.verdict"
 local ways = require "taut.why.ways"
@@ -28,6 +29,7 @@ local NEW_S = 120        -- a job that began longer ago is not looked at as one 
 local STARTS = 8         -- of one look at Slurm
 local EARLIER = 50       -- runs
 local NEIGHBOURS, SENT = 32, 0.01 -- jobs, and the share of what they can inject that counts
+local SECOND = 1         -- to which Slurm's times are known
 local LONG_S = 7 * 86400 -- jobs that ended so much later are not looked for
 local TESTS = 10000
 local WAITING = 64       -- jobs whose end waits for its turn; of more nothing is predicted
@@ -131,12 +133,15 @@ end
 local function neighbours(self, c, rows, uid)
    local list, from, to = {}, c.from, c.to
    local length = math.max(1, to - from)
+   local at_own = tables.set(numbers_of(self.site.topo, c.f.nodes) or {})
    local own = uid and sys.user_name(rights.user(uid))
    local function add(o, nodes_text, begun, ended)
       local nodes = numbers_of(self.site.topo, nodes_text, predict.MOST * 4)
-      if nodes and #nodes > 1 and o.Bps > 0 then
-         o.nodes, o.share = nodes, math.max(0, math.min(to, ended) - math.max(from, begun)) / length
-         list[#list + 1] = o.share > 0 and o or nil
+      local meanwhile = math.min(to, ended) - math.max(from, begun) - SECOND
+      if nodes and #nodes > 1 and o.Bps > 0 and meanwhile > 0
+         and not tables.any(nodes, function(n) return at_own[n] end) then
+         o.nodes, o.share = nodes, math.min(1, (meanwhile + SECOND) / length)
+         list[#list + 1] = o
       end
    end
    local seen = {}
@@ -359,6 +364,8 @@ local function of_live(self, job, uid, reply)
       row.comm = comm_of(job)
       local c = case_of(self, row, f, uid, rows)
       c.state, c.bad = is_pending and "pending" or "running", bad
+      c.no_place = c.nodes > 1 and "it began before tautd, or is looked at next"
+         or "it has one node"
       local list = is_pending and {} or causes.of(c)
       reply(answer(c, verdict.of(c, list), list))
    end)

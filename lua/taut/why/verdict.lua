@@ -67,7 +67,7 @@ local function elsewhere(list, lost_s)
    local node = best(list, function(f) return f.cause == "node" and f.sure ~= "low" end)
    if node and (not lost_s or node.hi_s >= PART * lost_s) then
       return answer("no", "node", math.min(node.hi_s, lost_s or node.hi_s), node.sure,
-         ("No: one node differs. %s"):format(node.text:gsub("^%l", string.upper)), node)
+         ("No: one node differs. %s."):format(node.text:gsub("^%l", string.upper)), node)
    end
    return nil
 end
@@ -158,9 +158,9 @@ local function of_ended(c, list)
       return answer("no", nil, nil, "high", "No: it ran on one node, and no other node took part.")
    elseif e.median_s and not e.is_slower then
       return answer("no", nil, 0, e.alike >= 5 and "high" or "medium",
-         ("No: it took %s, and its earlier runs as large %s."):format(words.time(c.run_s),
-         e.lost_s < -0.1 * e.median_s and "longer, " .. words.time(e.median_s)
-         or "as long, " .. words.time(e.median_s)))
+         ("No: it took %s, %s its earlier runs (median of %d: %s)."):format(words.time(c.run_s),
+         e.lost_s < -0.1 * e.median_s and "less than" or "no longer than", e.alike,
+         words.time(e.median_s)))
    elseif e.is_other_input then
       return answer("no", "input", nil, "high",
          ("No: it had another input. It moved %.2g times as " ..

@@ -55,7 +55,7 @@ local function left_of(diagnosis, c, k)
       local run = diagnosis:run(c)
       return math.min(left, #run > 0 and run[#run].ratio or 1)
    end
-   return math.min(left, k.left or 0)
+   return STATES[k.state] and math.min(left, k.left or 0) or left
 end
 
 --- Components that are not well and lie on the ways of a job.
@@ -66,7 +66,7 @@ end
 function ways.bad(topo, diagnosis, nodes)
    local list = {}
    for c, k in diagnosis:each() do
-      if STATES[k.state] then
+      if STATES[k.state] or k.hard and k.hard.left < 1 then
          local share, count = ways.share(topo, nodes, c)
          local left = left_of(diagnosis, c, k)
          if share > 0 and left < 1 then

@@ -49,8 +49,8 @@ local function title(f)
    if f.how == "not known" then
       return name
    end
-   local words = { f.how }
-   table.insert(words, 1, f.hi_s and report.lost_time(f.lo_s or 0, f.hi_s) or nil)
+   local words = { f.hi_s and report.lost_time(f.lo_s or 0, f.hi_s) }
+   words[#words + 1] = f.how
    words[#words + 1] = f.sure and "confidence " .. f.sure or nil
    return name .. ": " .. table.concat(words, ", ")
 end
