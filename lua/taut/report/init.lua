@@ -167,7 +167,9 @@ end
 
 --- How long something took: "3.2 s", "61 s", "12 min", "5.4 h".
 function report.time(s)
-   if s < 10 then
+   if s > 0 and s < 0.1 then
+      return "<0.1 s"
+   elseif s < 10 then
       return ("%.1f s"):format(s)
    elseif s < 600 then
       return ("%.0f s"):format(s)

@@ -207,16 +207,16 @@ local function congestion(c, add)
          "these adapters count nothing that waits, or it moved too little" or
          "its counters were not read"))
    end
-   local name, most = "stalls", 0
+   local name, most = nil, 0
    for k, v in pairs(c.f.traffic.stalls or {}) do
       if v > most then
          name, most = k, v
       end
    end
-   local text = ("%s a GB (mostly %s)"):format(amount(now), name)
+   local text = ("%s a GB%s"):format(amount(now), name and (", mostly %s"):format(name) or "")
    local before = c.e.stalled
    if not before then
-      return add(unknown("congestion", text .. " has no earlier run to be compared with"))
+      return add(unknown("congestion", "no earlier run as large was counted so (" .. text .. ")"))
    end
    text = ("%s, %s in its earlier runs"):format(text, amount(before))
    if now > STALLED * before and now > MORE * c.e.stalled_most and now - before > STALLED_GB
