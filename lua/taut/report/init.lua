@@ -183,6 +183,8 @@ end
 function report.lost_time(least, most)
    if most < 0.05 then
       return "+0 s"
+   elseif least < 0.05 then
+      return "up to +" .. report.time(most)
    elseif most - least > 0.15 * most then
       return ("+%s to +%s"):format(report.time(least), report.time(most))
    end

@@ -82,12 +82,14 @@ local function component(c, i, b)
       since_of(c, b), b.pairs or 0, words.count(all, "pair"))
    if not can_predict(c) then
       return { cause = "component", how = "measured", sure = "low", component = b.name,
+         state = b.state,
          text = text .. "; what that cost is not known because " .. (c.not_predicted or
          "no traffic was counted") }
    end
    local lo, hi = range(c, function(t) return t.of[i] or t.healthy end, healthy)
    return { cause = "component", how = "predicted", lo_s = lo, hi_s = hi, component = b.name,
-      sure = (b.unsure or b.state == "suspect") and "low" or c.is_said and "high" or "medium",
+      state = b.state, sure = (b.unsure or b.state == "suspect") and "low" or c.is_said and "high"
+         or "medium",
       text = ("%s; %s"):format(text, basis(c)) }
 end
 

@@ -10,6 +10,7 @@ local load_rails = require "taut.topology.load_rails"
 local rank = require "taut.place.rank"
 local score = require "taut.place.score"
 local slurm = require "taut.place.slurm"
+local task = require "taut.base.task"
 
 local predict = {
    MOST = 512, -- nodes; of a larger job nothing is predicted: it would hold up tautd
@@ -38,6 +39,7 @@ function predict.patterns(cache, comm, count)
 end
 
 local function ratio(topo, nodes, P, o)
+   task.breathe()
    local s = score.evaluate(topo, nodes, P, o)
    return s.lost == 0 and s.ratio < math.huge and s.ratio or nil, s
 end

@@ -24,9 +24,13 @@ local function best(list, is_wanted)
    return found
 end
 
+local WAS = { failed = "had failed", lossy = "lost packets", suspect = "is suspected to be slow" }
+
+-- What is blamed, so that "can explain" or "cost it" may follow.
 local function head(f)
    if f.cause == "component" then
-      return (f.component or "a component of the network") .. " on its ways"
+      return ("%s between its nodes %s and"):format(f.component or "a component",
+         WAS[f.state] or "was slow")
    elseif f.cause == "placement" then
       return "where it was placed"
    elseif f.cause == "neighbours" then
@@ -75,7 +79,7 @@ end
 -- Slower than its earlier runs.
 local function of_slower(c, list, few)
    local e, lost = c.e, c.e.lost_s
-   local by = ("the %s that it took longer than its earlier runs"):format(words.time(lost))
+   local by = ("the %s by which it took longer than its earlier runs"):format(words.time(lost))
    local f = not few and best(list, function(x)
       return NETWORK[x.cause] and x.cause ~= "congestion"
    end)

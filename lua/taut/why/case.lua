@@ -1,0 +1,163 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- What is known of one job, put together for causes.lua: its facts, what is wrong on its ways, its
+-- neighbours, its earlier runs, and what the model says of all that.
+--
+-- `w` is that of init.lua: site, cluster, diagnosis, journal, advice, profiles, patterns.
+local causes = require "taut.why.causes"
+local earlier = require "taut.why.earlier"
+local facts = require "taut.why.facts"
+local hostlist = require "taut.hostlist"
+local loop = require "taut.loop"
+local mark = require "taut.slurm.mark"
+local predict = require "taut.why.predict"
+local privacy = require "taut.slurm.privacy"
+local rights = require "taut.base.rights"
+local sys = require "taut.sys"
+local tables = require "taut.base.tables"
+local verdict = require "taut.why.verdict"
+local ways = require "taut.why.ways"
+
+local case = {}
+
+local EARLIER = 50       -- runs
+local NEIGHBOURS, SENT = 32, 0.01 -- jobs, and the share of what they can inject that counts
+local SECOND = 1         -- to which Slurm's times are known
+local LONG_S = 7 * 86400 -- jobs that ended so much later are not looked for
+local TESTS = 10000
+
+--- Node numbers of a host list; nil where one is none of the topology's.
+function case.numbers_of(topo, text, most)
+   local names = hostlist.expand(text or "", most or 1 << 20)
+   if not names or #names == 0 then
+      return nil
+   end
+   local list = {}
+   for i, name in ipairs(names) do
+      list[i] = topo.node_id[name]
+      if not list[i] then
+         return nil
+      end
+   end
+   return list
+end
+
+--- What --comm said of a job of taut-slurm, or nil.
+function case.comm_of(job)
+   local m = mark.parse(job.comment)
+   return m and m.comm
+end
+
+--- Several questions to the store, one after the other: fn(results by name), or fn(nil, why).
+-- @param wanted array of { name of the result, question, arguments }
+function case.ask(w, wanted, fn, i, out)
+   i, out = i or 1, out or {}
+   local q = wanted[i]
+   if not q then
+      return fn(out)
+   end
+   w.journal:query(q[2], q[3], function(rows, err)
+      if not rows then
+         return fn(nil, err)
+      end
+      out[q[1]] = rows
+      case.ask(w, wanted, fn, i + 1, out)
+   end)
+end
+
+-- Jobs that ran at the same time: those that ended, by what they counted; those that run still, by
+-- their earlier runs.
+local function neighbours(w, c, rows, uid)
+   local list, from, to = {}, c.from, c.to
+   local length = math.max(1, to - from)
+   local at_own = tables.set(case.numbers_of(w.site.topo, c.f.nodes) or {})
+   local own = uid and sys.user_name(rights.user(uid))
+   local function add(o, nodes_text, begun, ended)
+      local nodes = case.numbers_of(w.site.topo, nodes_text, predict.MOST * 4)
+      local meanwhile = math.min(to, ended) - math.max(from, begun) - SECOND
+      if nodes and #nodes > 1 and o.Bps > 0 and meanwhile > 0
+         and not tables.any(nodes, function(n) return at_own[n] end) then
+         o.nodes, o.share = nodes, math.min(1, (meanwhile + SECOND) / length)
+         list[#list + 1] = o
+      end
+   end
+   local seen = {}
+   for _, r in ipairs(rows) do
+      seen[r.id] = true
+      add({ id = r.id, user = r.user, name = r.name, Bps = r.sent_Bps or 0, is_hidden = uid ~= nil
+         and privacy.is_hidden(w.cluster, uid, r.user == own and rights.user(uid) or nil) },
+         facts.read(r.facts).nodes, r.begin, r.time)
+   end
+   for id, job in pairs(w.cluster.seen_running) do
+      local begun = (job.start or 0) - loop.ahead()
+      local user = sys.user_name(job.user_id)
+      local p = id ~= c.job.id and not seen[id] and begun < to and w.profiles:profile(user,
+         job.name or "")
+      if p and p.share >= SENT then
+         add({ id = id, user = user, name = job.name, Bps = p.sent_Bps or 0, is_estimate = true,
+            is_hidden = uid ~= nil and privacy.is_hidden(w.cluster, uid, job.user_id) },
+            job.nodes, begun, loop.time())
+      elseif id ~= c.job.id and not seen[id] and begun < to and (job.num_nodes or 0) > 1 then
+         c.others_running = true
+      end
+   end
+   return list
+end
+
+-- What the model says of it.
+local function add_model(w, c)
+   local topo, t = w.site.topo, c.f.traffic
+   local nodes = case.numbers_of(topo, c.f.nodes, predict.MOST)
+   if not nodes or #nodes ~= c.nodes then
+      c.not_predicted = c.nodes > predict.MOST
+         and ("it has more than %d nodes"):format(predict.MOST)
+         or "its nodes are not all of the machine as it is described now"
+   elseif c.nodes > 1 then
+      local list, is_said = predict.patterns(w.patterns, c.comm, c.nodes)
+      c.is_said = is_said
+      c.times = predict.times(topo, nodes, list, c.bad, c.others)
+      c.ideal_s = t and predict.ideal_s(topo, nodes, t.busiest)
+      c.not_predicted = not t and "its nodes' counters were not read"
+         or not c.ideal_s and "what its nodes can inject is not known"
+         or #c.times == 0 and "there are no routes between all of its nodes" or nil
+   end
+end
+
+--- What is wrong on its ways now, of a host list.
+function case.bad_now(w, text)
+   local nodes = case.numbers_of(w.site.topo, text)
+   return nodes and #nodes > 1 and ways.bad(w.site.topo, w.diagnosis, nodes) or {}
+end
+
+--- All that is known of a job that ended.
+-- @param row of the table `job`; f = its facts
+-- @param uid whose rights count, or nil: nobody reads it
+-- @param rows { earlier, others } of the store
+function case.of(w, row, f, uid, rows)
+   local c = { job = row, nodes = row.nodes or 0, run_s = row.run_s, f = f, comm = row.comm,
+      from = row.begin or row.time - (row.seconds or 0), to = row.time, now = loop.time(),
+      no_place = f.no_place, name_of = function(i) return w.site.topo.components[i] end }
+   c.bad = ways.during(f.bad or (f.nodes and {}), case.bad_now(w, f.nodes), c.to)
+   c.others = neighbours(w, c, rows.others, uid)
+   add_model(w, c)
+   c.e = earlier.compare(rows.earlier, c.run_s, f)
+   return c
+end
+
+--- What the store is asked for case.of; and, of a job whose check counts, that.
+function case.questions(row, with_check)
+   local from = row.begin or row.time - (row.seconds or 0)
+   return { { "earlier", "earlier_runs", { user = row.user, name = row.name, nodes = row.nodes,
+         before = row.time, id = row.id, restart = row.restart, limit = EARLIER } },
+      { "others", "at_the_same_time", { from = from, to = row.time, till = row.time + LONG_S,
+         share = SENT, id = row.id, limit = NEIGHBOURS } },
+      with_check and { "events", "events_of_job", { job = row.id } },
+      with_check and { "tests", "tests_of_job", { job = row.id, limit = TESTS } } }
+end
+
+--- @return verdict, findings
+function case.judge(c)
+   local list = causes.of(c)
+   return verdict.of(c, list), list
+end
+
+return case
