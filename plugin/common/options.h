@@ -21,6 +21,10 @@ enum taut_log_level {
     TAUT_LOG_DEBUG,
 };
 
+/* A number in 'rundir': microseconds of processor time that jobs' tasks took on
+ * this node since it booted (plugin/spank/usage.h, plugin/counters/host.h). */
+#define TAUT_USAGE_FILE "usage"
+
 struct taut_options {
     char *servers;      /* host[:port][,host...]; "" = unset */
     char *user;         /* tautd runs as; name or number */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "plugin/common/usage.h"
+#include "plugin/common/options.h"
 #include "plugin/counters/file.h"
 #include "plugin/counters/host.h"
 
@@ -69,6 +69,18 @@ int taut_host_parse_tcp(const char *text, int64_t *out, int64_t *again)
     return *out < 0 || *again < 0 ? -1 : 0;
 }
 
+/* The number in an open file, 0 where there is none. */
+static int64_t number_in(int fd)
+{
+    char text[32];
+    ssize_t n = fd < 0 ? 0 : pread(fd, text, sizeof(text) - 1, 0);
+    int64_t v;
+
+    text[n > 0 ? n : 0] = '\0';
+    v = strtoll(text, NULL, 10);
+    return v > 0 ? v : 0;
+}
+
 void taut_host_put(const struct taut_host *h, struct taut_counters *c)
 {
     char text[TEXT_MAX];
@@ -83,6 +95,5 @@ void taut_host_put(const struct taut_host *h, struct taut_counters *c)
             taut_counters_put(c, "tcp_retransmitted", again);
         }
     }
-    taut_counters_put(c, "task_cpu_us",
-                      h->usage_fd < 0 ? 0 : taut_usage_read(h->usage_fd));
+    taut_counters_put(c, "task_cpu_us", number_in(h->usage_fd));
 }

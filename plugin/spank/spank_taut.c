@@ -32,8 +32,8 @@ SPANK_PLUGIN(taut, 1)
 #include "plugin/common/holdoff.h"
 #include "plugin/common/job.h"
 #include "plugin/common/options.h"
-#include "plugin/common/usage.h"
 #include "plugin/spank/child.h"
+#include "plugin/spank/usage.h"
 
 #define ARGV_MAX 48
 #define LAUNCH_END_MS 300      /* for taut-alps to end by itself */

@@ -3,12 +3,10 @@
  * microseconds: one number in a file of the runtime directory, which only
  * grows.  slurmstepd adds what its tasks took; the counters' reader reads it
  * before and after a job. */
-#ifndef TAUT_PLUGIN_COMMON_USAGE_H
-#define TAUT_PLUGIN_COMMON_USAGE_H
+#ifndef TAUT_PLUGIN_SPANK_USAGE_H
+#define TAUT_PLUGIN_SPANK_USAGE_H
 
 #include <stdint.h>
-
-#define TAUT_USAGE_FILE "usage"
 
 /* Add to it; the file is made where there is none.  Another slurmstepd that
  * has it is waited for 20 ms at most.
@@ -17,9 +15,6 @@
  * Returns 0, or -1 with errno: EWOULDBLOCK another one has it, or that of
  * open() or pwrite(). */
 int taut_usage_add(const char *rundir, int64_t us);
-
-/* Returns the number in an open file, 0 where there is none. */
-int64_t taut_usage_read(int fd);
 
 /* Microseconds that this process' children that have ended took. */
 int64_t taut_usage_of_children(void);

@@ -12,7 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "plugin/common/usage.h"
+#include "plugin/common/options.h"
+#include "plugin/spank/usage.h"
 
 #define TEXT 32
 #define TRIES 20 /* of 1 ms */
@@ -47,7 +48,7 @@ static int lock(int fd)
     return -1;
 }
 
-int64_t taut_usage_read(int fd)
+static int64_t number_in(int fd)
 {
     char text[TEXT];
     ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
@@ -72,7 +73,7 @@ int taut_usage_add(const char *rundir, int64_t us)
     rc = lock(fd);
     if (rc == 0) {
         length = snprintf(text, sizeof(text), "%019" PRId64 "\n",
-                          taut_usage_read(fd) + us);
+                          number_in(fd) + us);
         rc = pwrite(fd, text, (size_t)length, 0) == length ? 0 : -1;
     }
     saved = errno;
