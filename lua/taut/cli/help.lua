@@ -13,6 +13,7 @@ local PAGES = {
    } },
    { "Why is that?", {
       { "explain r1.0.0/X+", "tests behind a verdict; explain n5, --job 123" },
+      { "why 123", "was that job slow because of the network?" },
       { "events --node n5", "counters, logs, sweeps" },
       { "policy log", "what was done, and on which evidence" },
    } },

@@ -139,7 +139,7 @@ function case.of(w, row, f, uid, rows)
    c.bad = ways.during(f.bad or (f.nodes and {}), case.bad_now(w, f.nodes), c.to)
    c.others = neighbours(w, c, rows.others, uid)
    add_model(w, c)
-   c.e = earlier.compare(rows.earlier, c.run_s, f)
+   c.e = earlier.compare(rows.earlier, c.run_s, f, c.times and c.times[1] and c.times[1].name)
    return c
 end
 

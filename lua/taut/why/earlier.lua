@@ -67,16 +67,21 @@ end
 --- @param rows of the store's `earlier_runs`
 -- @param run_s seconds of this one, or nil while it runs
 -- @param f its facts
+-- @param pattern name of the first that predict.times looked at, or nil: predictions for others are
+--   no comparison
 -- @return { runs (all), alike (as many bytes), median_s, least_s, most_s, spread_s, slower_than (of
 --   `alike`), lost_s (beyond the median), is_slower, bytes (median of all), times_bytes (this one's
---   over that), stalled, cpu_s (of a node), model (predicted ratio): medians; stalled_most;
+--   over that), stalled, cpu_s (of a node), model (predicted ratios): medians; stalled_most;
 --   is_other_input }
-function earlier.compare(rows, run_s, f)
+function earlier.compare(rows, run_s, f, pattern)
    for _, r in ipairs(rows) do
       local g = facts.read(r.facts)
       r.bytes, r.stalled = bytes_of(g), earlier.stalled(g)
       r.cpu_s = g.traffic and g.traffic.cpu and g.traffic.cpu.median
-      r.model = type(g.model) == "table" and tonumber(g.model.all) or nil
+      for _, name in ipairs { "healthy", "bad", "others" } do
+         local is_alike = type(g.model) == "table" and g.model.name == pattern
+         r[name] = is_alike and tonumber(g.model[name]) or nil
+      end
    end
    local bytes = bytes_of(f)
    local e = { runs = #rows, bytes = numbers.quantile(values(rows, "bytes"), 0.5) }
@@ -94,7 +99,10 @@ function earlier.compare(rows, run_s, f)
    e.stalled, e.cpu_s = numbers.quantile(values(list, "stalled"), 0.5),
       numbers.quantile(values(list, "cpu_s"), 0.5)
    e.stalled_most = numbers.quantile(values(list, "stalled"), 1)
-   e.model = numbers.quantile(values(list, "model"), 0.5)
+   local healthy = numbers.quantile(values(list, "healthy"), 0.5)
+   e.model = healthy and { healthy = healthy,
+      bad = numbers.quantile(values(list, "bad"), 0.5) or healthy,
+      others = numbers.quantile(values(list, "others"), 0.5) or healthy }
    if run_s then
       e.slower_than = 0
       for _, t in ipairs(times) do

@@ -14,6 +14,7 @@ local verdict = require "taut.why.verdict"
 local kept = {}
 
 local NEW_S = 120        -- a job that began longer ago is not looked at as one that starts
+local LOST_S = 3600      -- for so long the last epilog of a job that Slurm forgot is waited for
 local STARTS = 8         -- of one look at Slurm
 local WAITING = 64       -- jobs whose end waits for its turn; of more nothing is predicted
 
@@ -65,6 +66,12 @@ function kept.refreshed(w)
    end
    for id in pairs(w.known) do
       w.known[id] = running[id] and true or nil
+   end
+   for id, start in pairs(w.started) do -- its epilogs may be lost
+      start.gone = not running[id] and (start.gone or now) or nil
+      if start.gone and now - start.gone > LOST_S then
+         w.started[id] = nil
+      end
    end
    if not w.is_looking then
       next_start(w)

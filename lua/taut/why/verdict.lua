@@ -53,13 +53,32 @@ local function most_s(c)
    return most
 end
 
--- What the model says that this run lost beyond its earlier runs.
-local function beyond(c)
-   local e, t = c.e, c.times and c.times[1]
-   if not (c.ideal_s and t and e.model) then
-      return math.huge
+-- What the model says that this run lost to a cause beyond what its earlier runs did; of what each
+-- had to bear alike no run is slower than another.
+local BEYOND = {
+   component = function(t) return t.bad - t.healthy end,
+   placement = function(t) return t.healthy end,
+   neighbours = function(t) return t.others - t.healthy end,
+}
+
+local function beyond(c, cause)
+   local before, t = c.e.model, c.times and c.times[1]
+   if not (c.ideal_s and t and before) then
+      return cause == "placement" and 0 or math.huge -- they may have been placed alike
    end
-   return c.ideal_s * math.max(0, t.all - e.model)
+   return c.ideal_s * math.max(0, BEYOND[cause](t) - BEYOND[cause](before))
+end
+
+-- The part of the network that explains most of what a run took longer, and how much.
+local function explains_most(c, list)
+   local found, most = nil, 0
+   for _, f in ipairs(list) do
+      local hi = BEYOND[f.cause] and f.hi_s and math.min(f.hi_s, beyond(c, f.cause)) or 0
+      if hi > most then
+         found, most = f, hi
+      end
+   end
+   return found, most
 end
 
 local function looked_at(c)
@@ -80,10 +99,10 @@ end
 local function of_slower(c, list, few)
    local e, lost = c.e, c.e.lost_s
    local by = ("the %s by which it took longer than its earlier runs"):format(words.time(lost))
-   local f = not few and best(list, function(x)
-      return NETWORK[x.cause] and x.cause ~= "congestion"
-   end)
-   local hi = f and math.min(f.hi_s, beyond(c)) or 0
+   local f, hi = nil, 0
+   if not few then
+      f, hi = explains_most(c, list)
+   end
    local held = best(list, function(x) return x.cause == "congestion" end)
    if hi >= HALF * lost then
       return answer("yes", f.cause, math.min(lost, f.hi_s), f.sure == "low" and "low" or
