@@ -122,10 +122,14 @@ local function add_model(w, c)
    end
 end
 
---- What is wrong on its ways now, of a host list.
+--- What is wrong on its ways now, of a host list; and what is only suspected.
 function case.bad_now(w, text)
    local nodes = case.numbers_of(w.site.topo, text)
-   return nodes and #nodes > 1 and ways.bad(w.site.topo, w.diagnosis, nodes) or {}
+   if not nodes or #nodes < 2 then
+      return {}, {}
+   end
+   return ways.bad(w.site.topo, w.diagnosis, nodes),
+      ways.suspects(w.site.topo, w.diagnosis, nodes)
 end
 
 --- All that is known of a job that ended.
@@ -136,7 +140,9 @@ function case.of(w, row, f, uid, rows)
    local c = { job = row, nodes = row.nodes or 0, run_s = row.run_s, f = f, comm = row.comm,
       from = row.begin or row.time - (row.seconds or 0), to = row.time, now = loop.time(),
       no_place = f.no_place, name_of = function(i) return w.site.topo.components[i] end }
-   c.bad = ways.during(f.bad or (f.nodes and {}), case.bad_now(w, f.nodes), c.to)
+   local now
+   now, c.suspects = case.bad_now(w, f.nodes)
+   c.bad = ways.during(f.bad or (f.nodes and {}), now, c.to)
    c.others = neighbours(w, c, rows.others, uid)
    add_model(w, c)
    c.e = earlier.compare(rows.earlier, c.run_s, f, c.times and c.times[1] and c.times[1].name)

@@ -62,8 +62,7 @@ local function state_of(b)
    elseif b.state == "failed" then
       return "had failed"
    end
-   return ("%s at %s"):format(b.state == "suspect" and "was suspected, its tests"
-      or b.state == "slow" and "was slow" or "was, by what its hardware says,",
+   return ("%s at %s"):format(b.state == "slow" and "was slow" or "was, by what its hardware says,",
       words.percent(b.left))
 end
 
@@ -88,7 +87,7 @@ local function component(c, i, b)
    end
    local lo, hi = range(c, function(t) return t.of[i] or t.healthy end, healthy)
    return { cause = "component", how = "predicted", lo_s = lo, hi_s = hi, component = b.name,
-      state = b.state, sure = (b.unsure or b.state == "suspect") and "low" or c.is_said and "high"
+      state = b.state, sure = b.unsure and "low" or c.is_said and "high"
          or "medium",
       text = ("%s; %s"):format(text, basis(c)) }
 end
@@ -116,7 +115,9 @@ end
 
 local function components(c, add)
    local text, why_not, is_low = check_words(c)
-   c.is_low, c.is_tested = is_low and #c.bad == 0, text ~= nil
+   local none = "none on its ways is known to be bad" .. (#c.suspects > 0
+      and (" (suspected: %s)"):format(table.concat(c.suspects, ", ")) or "")
+   c.is_low, c.is_tested = is_low, text ~= nil
    if #c.bad > 0 then
       for i = 1, math.min(SHOWN, #c.bad) do
          add(component(c, i, c.bad[i]))
@@ -125,10 +126,9 @@ local function components(c, add)
       add { cause = "component", how = "measured", sure = "low", text = text ..
          "; no component is named yet" }
    elseif text then
-      add(nothing("component", "measured", "medium", "none on its ways is known to be bad; " ..
-         text))
+      add(nothing("component", "measured", "medium", none .. "; " .. text))
    else
-      add(unknown("component", why_not .. "; none on its ways is known to be bad"))
+      add(unknown("component", why_not .. "; " .. none))
    end
 end
 

@@ -73,7 +73,10 @@ end
 local function live_case(self, job, row, rows, uid)
    local is_pending = job.state == "pending"
    local at_start = self.started[job.id]
-   local bad = is_pending and {} or case.bad_now(self, job.nodes)
+   local bad = {}
+   if not is_pending then
+      bad = case.bad_now(self, job.nodes)
+   end
    local f = facts.of { job = { nodes = not is_pending and job.nodes or nil },
       usage = { nodes = {} }, events = rows.events, tests = rows.tests, bad = bad,
       place = at_start and at_start.place }

@@ -92,7 +92,7 @@ end
 
 local function finish(w, job, row, usage, rows, place)
    local f = facts.of { job = job, usage = usage, events = rows.events, tests = rows.tests,
-      bad = case.bad_now(w, job.nodes), place = place }
+      bad = (case.bad_now(w, job.nodes)), place = place }
    local c = case.of(w, row, f, nil, rows)
    local v = case.judge(c)
    local t = c.times and c.times[1]

@@ -24,7 +24,7 @@ local function best(list, is_wanted)
    return found
 end
 
-local WAS = { failed = "had failed", lossy = "lost packets", suspect = "is suspected to be slow" }
+local WAS = { failed = "had failed", lossy = "lost packets" }
 
 -- What is blamed, so that "can explain" or "cost it" may follow.
 local function head(f)

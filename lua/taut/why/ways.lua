@@ -6,7 +6,8 @@ local ways = {}
 local ROUTES = 4000  -- looked at for one component
 local MOST = 16      -- components of one job
 local UNSURE_S = 86400 -- first seen wrong so much later, it says nothing of a job
-local STATES = { failed = true, slow = true, lossy = true, suspect = true }
+local STATES = { failed = true, slow = true, lossy = true }
+local SUSPECTS = 4   -- that are named
 
 --- On how many of a job's pairs of nodes a component lies, one way or the other.  Of a large job
 -- some pairs are looked at, spread over all.
@@ -49,16 +50,13 @@ local function bad_since(diagnosis, c, k)
    return hard and math.min(hard, since or hard) or since
 end
 
-local function left_of(diagnosis, c, k)
+local function left_of(k)
    local left = k.hard and k.hard.left or 1
-   if k.state == "suspect" then
-      local run = diagnosis:run(c)
-      return math.min(left, #run > 0 and run[#run].ratio or 1)
-   end
    return STATES[k.state] and math.min(left, k.left or 0) or left
 end
 
---- Components that are not well and lie on the ways of a job.
+--- Components with a verdict, or of which hardware says that something is missing, on the ways of a
+-- job.  A suspicion is none: a few low tests of a busy hour say nothing of a job.
 -- @param topo, diagnosis
 -- @param nodes node numbers
 -- @return array of { name, state, left, loss, share, pairs, since (first low test), known (when the
@@ -68,7 +66,7 @@ function ways.bad(topo, diagnosis, nodes)
    for c, k in diagnosis:each() do
       if STATES[k.state] or k.hard and k.hard.left < 1 then
          local share, count = ways.share(topo, nodes, c)
-         local left = left_of(diagnosis, c, k)
+         local left = left_of(k)
          if share > 0 and left < 1 then
             list[#list + 1] = { name = topo.components[c], state = k.state, left = left,
                loss = k.loss and k.loss.share, share = share, pairs = count,
@@ -84,6 +82,18 @@ function ways.bad(topo, diagnosis, nodes)
    for i = #list, MOST + 1, -1 do
       list[i] = nil
    end
+   return list
+end
+
+--- Those on its ways that are only suspected.
+-- @return array of names, SUSPECTS at most
+function ways.suspects(topo, diagnosis, nodes)
+   local list = {}
+   for c in diagnosis:suspected() do
+      list[#list + 1] = #list < SUSPECTS and ways.share(topo, nodes, c) > 0 and topo.components[c]
+         or nil
+   end
+   table.sort(list)
    return list
 end
 

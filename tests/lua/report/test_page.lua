@@ -192,6 +192,22 @@ function tests.test_jobs_stand_where_they_are()
    has(text, "names no users and no jobs")
 end
 
+function tests.test_jobs_that_lost_time_are_linked_to_what_cost_it()
+   local d = data { jobs = {} }
+   d.lost = { { id = 7, user = HOSTILE, name = HOSTILE, nodes = 8, ended = pages.AT, run_s = 60,
+      lost_node_s = 7200, cause = "component", component = "r1.0.0/X+", is_link = true },
+      { id = 8, label = "8_1", cause = "node", node = "n3", nodes = 4, run_s = 5 } }
+   local text = page.make(d)
+   for _, words in ipairs { "Jobs that lost time", "2.00", "r1.0.0/X+", "8_1", "one node" } do
+      has(text, words)
+   end
+   lu.assertNil(text:find("<img src=x", 1, true))
+   d.lost = {}
+   has(page.make(d), "No job is known to have lost time.")
+   d.lost = nil -- not for this user
+   lu.assertNil(page.make(d):find('id="lost"', 1, true))
+end
+
 function tests.test_what_anybody_may_read_names_no_jobs()
    lu.assertEquals(public.text "tx at 25%; n5 -> n6, 3/12 GB/s, 4 of 9 tests, last job 1234",
       "tx at 25%; n5 -> n6, 3/12 GB/s, 4 of 9 tests")

@@ -236,6 +236,24 @@ function tests.test_a_slow_link_is_not_blamed_for_what_it_cannot_have_cost()
    lu.assertEquals(d.verdict.cause, "elsewhere")
 end
 
+-- Past bug: in tests/bench/why 17 of 72 jobs to whose network nothing was done were told that a
+-- component was to blame of which one or two tests had seen nothing while the machine was busy.
+function tests.test_a_suspicion_is_said_and_blamed_for_nothing()
+   local p = machine()
+   local c = make_slow(p, "n0/tx", 0.1)
+   local k = p.diagnosis:component(c)
+   k.state, k.hard, k.left = "suspect", nil, nil
+   p.diagnosis.decided[c], p.diagnosis.suspects[c] = nil, true
+   p.journal.stored.earlier_runs = runs({ 40, 41, 40, 42, 39 }, 8 * 48e6)
+   p.journal.stored.events_of_job = { { id = 1, purpose = "prolog", expected = 8, heard = 8 } }
+   p.journal.stored.tests_of_job = { { event = 1, class = "good" } }
+   local got = over(p, job_of { comment = "taut: comm=all-to-all" }, usage(even(8, 48e6), 58))
+   lu.assertEquals(got.row.cause, "elsewhere")
+   local d = answer_of(p, got)
+   lu.assertEquals(d.verdict.network, "no")
+   lu.assertStrContains(finding(d, "component").text, "(suspected: n0/tx)")
+end
+
 function tests.test_few_bytes_are_no_matter_of_the_network()
    local p = machine()
    make_slow(p, "n0/tx", 0.25)

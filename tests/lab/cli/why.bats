@@ -4,7 +4,8 @@
 # "Was it the network?" of real jobs: who may ask, of what, from where; a node whose processes
 # compute longer; a link that is slow.
 
-load lib/tests.bash
+SCENE_DIR=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+load ../lib/tests.bash
 
 setup_file() {
     can_have_lab || return 0

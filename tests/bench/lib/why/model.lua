@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- Jobs of the replay's mix on a modelled tree and torus, with causes drawn, and what tautd's own
--- parts answer of them; for the benchmark why.  why_model.lua JOBS
+-- parts answer of them; for the benchmark why.  model.lua JOBS
 --
 -- How long a job takes is max-min fair rates for every message (flow:fair), not the model that
 -- `taut why` predicts by, and noise of 2 %; what it computes is as the mix says.
