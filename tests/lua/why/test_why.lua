@@ -295,7 +295,7 @@ end
 
 function tests.test_a_neighbour_that_filled_its_links()
    local p = machine()
-   local loud = facts.text { nodes = "n[4-7,12-15]", traffic = { told = 8, sent = 1, received = 1 } }
+   local loud = facts.text { nodes = "n[4-7,12-15]", traffic = { told = 8, sent = 1 } }
    p.journal.stored.at_the_same_time = { { id = 9, user = "root", name = "loud", nodes = 8,
       time = os.time() + 5, begin = os.time() - 100, sent_Bps = 8 * CAPACITY, share = 1,
       facts = loud } }
