@@ -17,6 +17,7 @@ local STALLED = 3     -- times what earlier runs were held up, as a rule
 local MORE = 1.5      -- times what any of them was
 local STALLED_GB = 20 -- per GB: less is nothing
 local WITHOUT = "not known"
+local LITTLE = 0.01   -- of the run, as long as its traffic takes at least: it does not matter where
 local SHOWN = 4       -- components that are not well
 
 local function unknown(cause, reason)
@@ -136,7 +137,10 @@ end
 
 local function placement(c, add)
    local p = c.f.place
-   if not p then
+   if not p and c.ideal_s and c.run_s and c.ideal_s < LITTLE * c.run_s then
+      return add(nothing("placement", "predicted", "high", "it moved too little for its " ..
+         "placement to matter"))
+   elseif not p then
       return add(unknown("placement", c.no_place
          or "what was free when it started was not looked at"))
    end

@@ -16,6 +16,7 @@ local kept = {}
 local NEW_S = 120        -- a job that began longer ago is not looked at as one that starts
 local LOST_S = 3600      -- for so long the last epilog of a job that Slurm forgot is waited for
 local STARTS = 8         -- of one look at Slurm
+local LITTLE = 0.01      -- of the run, or of what nodes can inject: its place does not matter
 local WAITING = 64       -- jobs whose end waits for its turn; of more nothing is predicted
 
 ---------------------------------------------------------------- a job begins
@@ -24,6 +25,10 @@ local WAITING = 64       -- jobs whose end waits for its turn; of more nothing i
 local function look_at_start(w, job)
    local nodes = case.numbers_of(w.site.topo, job.nodes, predict.MOST)
    if not nodes or #nodes < 2 then
+      return
+   end
+   local known = w.profiles:profile(sys.user_name(job.user_id), job.name or "")
+   if known and known.share < LITTLE then
       return
    end
    w.advice.view:update()
@@ -110,14 +115,24 @@ local function write(w, row, fn, line)
    fn(line)
 end
 
-local function place_of(w, job)
+-- Does it matter where a job is?
+local function moved_little(w, nodes, usage, run_s)
+   local most = 0
+   for _, n in ipairs(usage.nodes) do
+      most = math.max(most, n.sent, n.received)
+   end
+   local ideal_s = predict.ideal_s(w.site.topo, nodes, most)
+   return not ideal_s or ideal_s < LITTLE * run_s
+end
+
+local function place_of(w, job, usage, run_s)
    local at_start = w.started[job.id]
    w.started[job.id] = nil
    if at_start and at_start.restart == (job.restart or 0) then
       return at_start.place
    end
    local nodes = #w.ending < WAITING and case.numbers_of(w.site.topo, job.nodes, predict.MOST)
-   if nodes and #nodes > 1 then
+   if nodes and #nodes > 1 and not moved_little(w, nodes, usage, run_s) then
       w.advice.view:update()
       local list = predict.patterns(w.patterns, case.comm_of(job), #nodes)
       return list[1] and predict.place(w.advice, nodes, list[1], job.partition, "end")
@@ -141,7 +156,8 @@ local function next_end(w)
          return done(nil)
       end
       task.start(function()
-         local line = finish(w, e.job, e.row, e.usage, rows, place_of(w, e.job))
+         local line = finish(w, e.job, e.row, e.usage, rows, place_of(w, e.job, e.usage,
+            e.row.run_s or 0))
          done(line)
       end, function(err)
          sys.log("err", "why: " .. err)
