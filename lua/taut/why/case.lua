@@ -20,7 +20,7 @@ local ways = require "taut.why.ways"
 local case = {}
 
 local EARLIER = 50       -- runs
-local NEIGHBOURS, SENT = 32, 0.01 -- jobs, and the share of what they can inject that counts
+local NEIGHBOURS, SENT = 16, 0.01 -- jobs, and the share of what they can inject that counts
 local SECOND = 1         -- to which Slurm's times are known
 local LONG_S = 7 * 86400 -- jobs that ended so much later are not looked for
 local TESTS = 10000
@@ -114,7 +114,7 @@ local function add_model(w, c)
    elseif c.nodes > 1 then
       local list, is_said = predict.patterns(w.patterns, c.comm, c.nodes)
       c.is_said = is_said
-      c.times = predict.times(topo, nodes, list, c.bad, c.others)
+      c.times = predict.times(topo, nodes, list, c.bad, c.others, w.patterns)
       c.ideal_s = t and predict.ideal_s(topo, nodes, t.busiest)
       c.not_predicted = not t and "its nodes' counters were not read"
          or not c.ideal_s and "what its nodes can inject is not known"

@@ -20,7 +20,6 @@ local predict = {
 local ASSUMED = { "all-to-all", "halo3d", "ring" }
 local SEARCHED = 128 -- nodes of a job for which the best free nodes are looked for
 local ALONE = 4      -- components that are not well, each looked at alone
-local NAMED = 8      -- neighbours that are looked at one by one
 
 --- The patterns of a job: those it named, or those that are assumed.
 -- @param comm what --comm said, or nil
@@ -58,38 +57,45 @@ function predict.ideal_s(topo, nodes, bytes)
    return bytes / (sum / #nodes)
 end
 
---- What neighbours put on the components.
--- @param list array of { nodes = node numbers, Bps = of one node, share = of the job's time }
--- @return map component → bytes per second
-local function background(topo, list)
-   local flat = {}
-   for _, n in ipairs(list) do
-      profile.spread(flat, n.nodes, n.Bps * n.share)
-   end
+-- What a neighbour puts on the components: to all of its nodes alike, as who talks to whom is not
+-- known.  map component → bytes per second.
+local function load_of(topo, cache, n)
+   task.breathe()
+   local P = #n.nodes <= predict.MOST and cache:make("all-to-all", #n.nodes)
    local map = {}
-   if #flat > 0 then
-      for c, Bps in ipairs((load_rails.pairs(topo, flat))) do
-         map[c] = Bps > 0 and Bps or nil
+   if P then
+      local sent = (#n.nodes - 1) * P.bytes
+      for c, bytes in pairs(score.evaluate(topo, n.nodes, P, { load = true }).load) do
+         map[c] = bytes / sent * n.Bps * n.share
       end
+      return map
+   end
+   local flat = {}
+   profile.spread(flat, n.nodes, n.Bps * n.share)
+   for c, Bps in ipairs((load_rails.pairs(topo, flat))) do
+      map[c] = Bps > 0 and Bps or nil
    end
    return map
 end
 
--- Of each neighbour the link of the job that it fills most.
-local function shared(topo, list, load)
-   for i = 1, math.min(NAMED, #list) do
-      local n, links = list[i], 0
-      for c, Bps in pairs(background(topo, { n })) do
-         if load[c] and topo:is_link(c) then
-            links = links + 1
+-- The loads of all neighbours together, and of each the link of the job that it fills most.
+-- @param own map component → bytes of the job
+local function background(topo, cache, list, own)
+   local all = {}
+   for _, n in ipairs(list) do
+      n.links = 0
+      for c, Bps in pairs(load_of(topo, cache, n)) do
+         all[c] = (all[c] or 0) + Bps
+         if own[c] and topo:is_link(c) then
             local share = Bps / topo.capacity[c]
+            n.links = n.links + 1
             if not n.most or share > n.most or share == n.most and c < n.at then
                n.most, n.at = share, c
             end
          end
       end
-      n.links = links
    end
+   return all
 end
 
 local function left_of(topo, bad, only)
@@ -108,16 +114,17 @@ end
 -- @param nodes node numbers in rank order
 -- @param list of predict.patterns
 -- @param bad of ways.lua
--- @param others neighbours, as of background(); `links`, `most` (share of a link) and `at` (which)
---   are set
+-- @param others neighbours: array of { nodes = node numbers, Bps = that a node sends, share = of
+--   the job's time }; set are `links` (that it shares), `most` (share of one) and `at` (which)
+-- @param cache of patterns
 -- @return array, one for each pattern: { name, healthy, bad, others, all, of = array of the ratio
 --   with each of `bad` alone }
-function predict.times(topo, nodes, list, bad, others)
-   local out = {}
-   local map = #others > 0 and background(topo, others) or nil
-   for i, P in ipairs(list) do
+function predict.times(topo, nodes, list, bad, others, cache)
+   local out, map = {}, nil
+   for _, P in ipairs(list) do
       local healthy, s = ratio(topo, nodes, P, { load = #others > 0 })
       if healthy then
+         map = map or #others > 0 and background(topo, cache, others, s.load) or nil
          local left = left_of(topo, bad)
          local t = { name = P.name, healthy = healthy, of = {},
             bad = #bad > 0 and ratio(topo, nodes, P, { left = left }) or healthy,
@@ -128,9 +135,6 @@ function predict.times(topo, nodes, list, bad, others)
                or ratio(topo, nodes, P, { left = left_of(topo, bad, bad[k]) }) or healthy
          end
          out[#out + 1] = t
-         if i == 1 and s.load then
-            shared(topo, others, s.load)
-         end
       end
    end
    return out
