@@ -16,6 +16,9 @@ local causes = {}
 local STALLED = 3     -- times what earlier runs were held up, as a rule
 local MORE = 1.5      -- times what any of them was
 local STALLED_GB = 20 -- per GB: less is nothing
+-- Of the segments that TCP sent: fewer that were sent again leave a stream more than 100 MB/s
+-- (1,448 bytes and a round trip of 1 ms, by Mathis et al., CCR 27(3), 1997).
+local FEW_SEGMENTS = 1e-4
 local WITHOUT = "not known"
 local LITTLE = 0.01   -- of the run, as long as its traffic takes at least: it does not matter where
 local SHOWN = 4       -- components that are not well
@@ -219,6 +222,8 @@ local function congestion(c, add)
          name, most = k, v
       end
    end
+   local few = name == "tcp_retransmitted" and c.f.traffic.segments
+      and most < FEW_SEGMENTS * c.f.traffic.segments
    local text = ("%s a GB%s"):format(amount(now), name and (", mostly %s"):format(name) or "")
    local before = c.e.stalled
    if not before then
@@ -226,13 +231,13 @@ local function congestion(c, add)
    end
    text = ("%s, %s in its earlier runs"):format(text, amount(before))
    if now > STALLED * before and now > MORE * c.e.stalled_most and now - before > STALLED_GB
-      and c.e.is_slower then
+      and c.e.is_slower and not few then
       return add { cause = "congestion", how = "measured", lo_s = 0, hi_s = c.e.lost_s,
          sure = "medium",
          text = "its ports were held up more often: " .. text, times = now / math.max(before, 1) }
    end
-   add(nothing("congestion", "measured", "medium", "its ports were held up no more often: " ..
-      text))
+   add(nothing("congestion", "measured", "medium", (few and "too little was sent again to " ..
+      "matter: " or "its ports were held up no more often: ") .. text))
 end
 
 ---------------------------------------------------------------- one node differs

@@ -67,7 +67,7 @@ local function traffic(usage)
    return { told = #nodes, seconds = s.seconds, sent = s.sent, received = s.received,
       busiest = most, bytes = bytes, times = times, cpu = cpu,
       stalls = stalls_of(s.stalls), errors = s.errors,
-      can_stall = (next(s.stalls) or s.segments) and true or nil,
+      can_stall = (next(s.stalls) or s.segments) and true or nil, segments = s.segments,
       worst = s.worst, gaps = #s.notes > 0 and #s.notes or nil }
 end
 

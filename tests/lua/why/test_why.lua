@@ -307,6 +307,33 @@ function tests.test_a_neighbour_that_filled_its_links()
    lu.assertTrue(f.hi_s > 0)
 end
 
+-- A job that TCP held up, `again` of a million segments.
+local function sent_again(again)
+   local p = machine()
+   local before = runs({ 40, 41, 40, 42, 39 }, 8 * 480e6)
+   for _, r in ipairs(before) do
+      local f = facts.read(r.facts)
+      f.traffic.can_stall, f.traffic.stalls = true, {}
+      r.facts = facts.text(f)
+   end
+   p.journal.stored.earlier_runs = before
+   p.journal.stored.events_of_job = { { id = 1, purpose = "prolog", expected = 8, heard = 8 } }
+   p.journal.stored.tests_of_job = { { event = 1, class = "good" } }
+   local d = answer_of(p, over(p, job_of(), usage(even(8, 480e6), 70, { { tcp_out = 1e6,
+      tcp_retransmitted = again } })))
+   return d.verdict, finding(d, "congestion").text
+end
+
+-- Past bug: eleven segments of a hundred thousand were blamed for what a disk took.
+function tests.test_a_few_segments_that_were_sent_again_are_no_cause()
+   local v, text = sent_again(1000)
+   lu.assertEquals({ v.network, v.cause }, { "yes", "congestion" })
+   lu.assertStrContains(text, "mostly tcp_retransmitted")
+   v, text = sent_again(90)
+   lu.assertEquals({ v.network, v.cause }, { "no", "elsewhere" })
+   lu.assertStrContains(text, "too little was sent again to matter")
+end
+
 function tests.test_one_node_that_computes_longer_is_named()
    local p = machine()
    p.journal.stored.earlier_runs = runs({ 40, 41, 40, 42, 39 }, 8 * 1e6)
