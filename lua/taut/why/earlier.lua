@@ -17,7 +17,7 @@ local BAD_CAUSES = { component = true, placement = true, neighbours = true, cong
    node = true, elsewhere = true }
 
 local function bytes_of(f)
-   return f.traffic and f.traffic.sent + f.traffic.received
+   return f.traffic and (f.traffic.sent or 0) + (f.traffic.received or 0)
 end
 
 local function sum_of(map)
