@@ -103,9 +103,20 @@ local function neighbours(w, c, rows, uid)
    return list
 end
 
+--- Why nothing is predicted of a job on a machine of several fabrics; nil: there is one.  What a
+-- node counted is not kept by fabric, and the model is of one.
+function case.of_several(topo)
+   return topo.fabrics and "the machine has several fabrics, and what the job sent over each is " ..
+      "not kept" or nil
+end
+
 -- What the model says of it.
 local function add_model(w, c)
    local topo, t = w.site.topo, c.f.traffic
+   if topo.fabrics then
+      c.not_predicted = case.of_several(topo)
+      return
+   end
    local nodes = case.numbers_of(topo, c.f.nodes, predict.MOST)
    if not nodes or #nodes ~= c.nodes then
       c.not_predicted = c.nodes > predict.MOST
@@ -139,7 +150,8 @@ end
 function case.of(w, row, f, uid, rows)
    local c = { job = row, nodes = row.nodes or 0, run_s = row.run_s, f = f, comm = row.comm,
       from = row.begin or row.time - (row.seconds or 0), to = row.time, now = loop.time(),
-      no_place = f.no_place, name_of = function(i) return w.site.topo.components[i] end }
+      no_place = f.no_place or case.of_several(w.site.topo),
+      name_of = function(i) return w.site.topo.components[i] end }
    local now
    now, c.suspects = case.bad_now(w, f.nodes)
    c.bad = ways.during(f.bad or (f.nodes and {}), now, c.to)

@@ -82,7 +82,8 @@ local function live_case(self, job, row, rows, uid)
       place = at_start and at_start.place }
    local c = case.of(self, row, f, uid, rows)
    c.state, c.bad = is_pending and "pending" or "running", bad
-   c.no_place = c.nodes > 1 and "it began before tautd, or is looked at next" or "it has one node"
+   c.no_place = case.of_several(self.site.topo)
+      or c.nodes > 1 and "it began before tautd, or is looked at next" or "it has one node"
    return c
 end
 

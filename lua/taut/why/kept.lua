@@ -24,7 +24,7 @@ local WAITING = 64       -- jobs whose end waits for its turn; of more nothing i
 -- Its place, until it ends.
 local function look_at_start(w, job)
    local nodes = case.numbers_of(w.site.topo, job.nodes, predict.MOST)
-   if not nodes or #nodes < 2 then
+   if not nodes or #nodes < 2 or w.site.topo.fabrics then
       return
    end
    local known = w.profiles:profile(sys.user_name(job.user_id), job.name or "")
@@ -131,7 +131,8 @@ local function place_of(w, job, usage, run_s)
    if at_start and at_start.restart == (job.restart or 0) then
       return at_start.place
    end
-   local nodes = #w.ending < WAITING and case.numbers_of(w.site.topo, job.nodes, predict.MOST)
+   local is_looked_at = #w.ending < WAITING and not w.site.topo.fabrics
+   local nodes = is_looked_at and case.numbers_of(w.site.topo, job.nodes, predict.MOST)
    if nodes and #nodes > 1 and not moved_little(w, nodes, usage, run_s) then
       w.advice.view:update()
       local list = predict.patterns(w.patterns, case.comm_of(job), #nodes)

@@ -21,7 +21,8 @@ local function load_conf(o)
    assert(sys.mkdir(folder, 448)) -- 0700
    local path = folder .. "/taut.lua"
    local f = assert(io.open(path, "w"))
-   f:write(o.topology and ('mode = "observe"\ntopology = %s\n'):format(o.topology)
+   f:write(o.fabrics and ('mode = "observe"\nfabrics = %s\n'):format(o.fabrics)
+      or o.topology and ('mode = "observe"\ntopology = %s\n'):format(o.topology)
       or CONF:format(table.concat(dims, ", "), o.npr or 1, o.nodes or "0-" .. n - 1,
       (o.learns and "" or ", capacity = " .. (o.capacity or "24e6"))
       .. (o.service and (', service = "%s"'):format(o.service) or "")), o.more or "")
@@ -50,8 +51,8 @@ local function journal()
    return j
 end
 
---- @param o { topology = as taut.lua has it, or a torus: dims, npr, nodes = list within n[…],
---   service = host list, capacity = text, more = text of taut.lua, is_admin = false:
+--- @param o { topology or fabrics = as taut.lua has it; or a torus: dims, npr, nodes = list within
+--   n[…],   service = host list, capacity = text, more = text of taut.lua, is_admin = false:
 --   everybody may ask only, journal = of store/journal.lua, for a real store }
 -- @return as core/parts.lua; `slurm.asked`: requests that Slurm's helper got, each answered at
 --   once by slurm.answer(request) → reply, error; all nodes are idle in partition "all"

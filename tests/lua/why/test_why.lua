@@ -104,6 +104,27 @@ local function finding(d, cause)
    end
 end
 
+---------------------------------------------------------------- several fabrics
+
+local TWO = [[{
+   ib = fattree { nodes_per_leaf = 4, levels = { { down = 2, up = 2 } }, nodes = "n[0-7]",
+      capacity = 24e6, interfaces = { "hsn0" } },
+   eth = fattree { nodes_per_leaf = 4, levels = { { down = 3, up = 2 } }, nodes = "n[2-13]",
+      capacity = 24e6, interfaces = { "eth0" } },
+}]]
+
+-- The model is of one fabric, and what a node counted is not kept by fabric: nothing is predicted,
+-- and the answer says why; what is bad on the job's ways is said.
+function tests.test_of_several_fabrics_nothing_is_predicted()
+   local p = parts.new { fabrics = TWO }
+   local topo = p.site.topo
+   make_slow(p, topo.components[topo.tx[topo.node_id.n3]], 0.25)
+   local d = answer_of(p, over(p, job_of(), usage(even(8, 600e6), 60)))
+   lu.assertStrContains(finding(d, "component").text, "n3")
+   lu.assertStrContains(finding(d, "component").text, "several fabrics")
+   lu.assertStrContains(finding(d, "placement").text, "several fabrics")
+end
+
 ---------------------------------------------------------------- small things
 
 function tests.test_medians_and_what_is_far_from_them()
