@@ -80,6 +80,11 @@ jobs.queries = {
          AND id <> ? ORDER BY share * nodes DESC LIMIT ?]], a.from, a.till, a.to, a.share, a.id,
          a.limit)
    end,
+   -- what other jobs counted before, whoever's
+   counted_lately = function(sql, a)
+      return sql.rows_of([[SELECT facts FROM job WHERE time >= ? AND time < ? AND id <> ?
+         AND facts IS NOT NULL ORDER BY time DESC LIMIT ?]], a.since, a.before, a.id, a.limit)
+   end,
    jobs_that_lost = function(sql, a)
       return sql.rows_of([[SELECT id, label, "user", name, nodes, time, run_s, cause, lost_s, facts
          FROM job WHERE time >= ? AND lost_s IS NOT NULL AND lost_s > 0

@@ -24,6 +24,7 @@ local NEIGHBOURS, SENT = 16, 0.01 -- jobs, and the share of what they can inject
 local SECOND = 1         -- to which Slurm's times are known
 local LONG_S = 7 * 86400 -- jobs that ended so much later are not looked for
 local TESTS = 10000
+local LATELY, LATELY_S = 100, 7 * 86400 -- jobs, of any user, whose counters are a measure
 
 --- Node numbers of a host list; nil where one is none of the topology's.
 function case.numbers_of(topo, text, most)
@@ -146,7 +147,7 @@ end
 --- All that is known of a job that ended.
 -- @param row of the table `job`; f = its facts
 -- @param uid whose rights count, or nil: nobody reads it
--- @param rows { earlier, others } of the store
+-- @param rows { lately, earlier, others } of the store
 function case.of(w, row, f, uid, rows)
    local c = { job = row, nodes = row.nodes or 0, run_s = row.run_s, f = f, comm = row.comm,
       from = row.begin or row.time - (row.seconds or 0), to = row.time, now = loop.time(),
@@ -156,6 +157,7 @@ function case.of(w, row, f, uid, rows)
    now, c.suspects = case.bad_now(w, f.nodes)
    c.bad = ways.during(f.bad or (f.nodes and {}), now, c.to)
    c.others = neighbours(w, c, rows.others, uid)
+   c.class = earlier.of_class(rows.lately)
    add_model(w, c)
    c.e = earlier.compare(rows.earlier, c.run_s, f, c.times and c.times[1] and c.times[1].name)
    return c
@@ -164,7 +166,9 @@ end
 --- What the store is asked for case.of; and, of a job whose check counts, that.
 function case.questions(row, with_check)
    local from = row.begin or row.time - (row.seconds or 0)
-   return { { "earlier", "earlier_runs", { user = row.user, name = row.name, nodes = row.nodes,
+   return { { "lately", "counted_lately", { since = row.time - LATELY_S, before = row.time,
+         id = row.id, limit = LATELY } },
+      { "earlier", "earlier_runs", { user = row.user, name = row.name, nodes = row.nodes,
          before = row.time, id = row.id, restart = row.restart, limit = EARLIER } },
       { "others", "at_the_same_time", { from = from, to = row.time, till = row.time + LONG_S,
          share = SENT, id = row.id, limit = NEIGHBOURS } },

@@ -6,8 +6,8 @@
 -- component = its name or nil, reason = of "not known because …" }.
 --
 -- A case, which init.lua makes, is { job, nodes (count), run_s, f = facts, e = of earlier.lua,
--- ideal_s, times = of predict.lua, is_said, bad, others, hidden = jobs that the asker may not see,
--- not_predicted = why, now }.
+-- class = of earlier.of_class, ideal_s, times = of predict.lua, is_said, bad, others, hidden = jobs
+-- that the asker may not see, not_predicted = why, now }.
 local earlier = require "taut.why.earlier"
 local words = require "taut.why.words"
 
@@ -209,6 +209,12 @@ local function amount(v)
    return v >= 10 and ("%.0f"):format(v) or ("%.2g"):format(v)
 end
 
+-- "; other jobs 2.1 (median of 40, nine in ten below 12)"
+local function of_others(class)
+   return class and ("; other jobs %s (median of %d, nine in ten below %s)"):format(
+      amount(class.median), class.jobs, amount(class.most)) or ""
+end
+
 local function congestion(c, add)
    local now = earlier.stalled(c.f)
    if not now then
@@ -227,9 +233,10 @@ local function congestion(c, add)
    local text = ("%s a GB%s"):format(amount(now), name and (", mostly %s"):format(name) or "")
    local before = c.e.stalled
    if not before then
-      return add(unknown("congestion", "no earlier run as large was counted so (" .. text .. ")"))
+      return add(unknown("congestion", "no earlier run as large was counted so (" .. text ..
+         of_others(c.class) .. ")"))
    end
-   text = ("%s, %s in its earlier runs"):format(text, amount(before))
+   text = ("%s, %s in its earlier runs%s"):format(text, amount(before), of_others(c.class))
    if now > STALLED * before and now > MORE * c.e.stalled_most and now - before > STALLED_GB
       and c.e.is_slower and not few then
       return add { cause = "congestion", how = "measured", lo_s = 0, hi_s = c.e.lost_s,

@@ -38,6 +38,18 @@ function earlier.stalled(f)
    return sum_of(t.stalls) / (bytes / 1e9)
 end
 
+--- What is usual of this machine's adapters: what was held up per GB, of other jobs.
+-- @param rows of the store's `counted_lately`, or nil
+-- @return { jobs, median, most = of nine in ten }; nil where fewer than LEAST tell
+function earlier.of_class(rows)
+   local list = {}
+   for _, r in ipairs(rows or {}) do
+      list[#list + 1] = earlier.stalled(facts.read(r.facts))
+   end
+   return #list >= earlier.LEAST and { jobs = #list, median = numbers.quantile(list, 0.5),
+      most = numbers.quantile(list, 0.9) } or nil
+end
+
 -- Of one that runs nobody knows how much it will move: all.
 local function alike(rows, bytes, is_running)
    local list = {}

@@ -521,6 +521,8 @@ function tests.test_what_is_kept_of_jobs_for_why()
          restart = 0, limit = 9 }, { 4, 3, 2, 1 }) -- not the one that failed
       ids("at_the_same_time", { from = 104, to = 106, till = 400, share = 0.01, id = 4, limit = 9 },
          { 5, 6, 8, 7 })
+      ask(j, "counted_lately", { since = 0, before = 500, id = 4, limit = 3 },
+         function(rows) lu.assertEquals(#rows, 3) end)
       ids("jobs_that_lost", { since = 0, limit = 9 }, { 8 })
       ids("tasks_of_array", { array = "8", limit = 9 }, { "8_2", "8_1" })
       ids("job_row", { id = 7 }, { 7 })

@@ -355,6 +355,21 @@ function tests.test_a_few_segments_that_were_sent_again_are_no_cause()
    lu.assertStrContains(text, "too little was sent again to matter")
 end
 
+-- A first run has nothing of its own to be held against: other jobs tell what is usual here.
+function tests.test_what_is_held_up_is_held_against_other_jobs_as_well()
+   local p = machine()
+   p.journal.stored.counted_lately = {}
+   for i, stalled in ipairs { 1, 2, 3, 4, 50 } do
+      p.journal.stored.counted_lately[i] = { facts = facts.text { traffic = { sent = 1e9,
+         received = 0, stalls = { tx_wait = stalled } } } }
+   end
+   local d = answer_of(p, over(p, job_of(), usage(even(8, 480e6), 70, { { tcp_out = 1e6,
+      tcp_retransmitted = 9000 } })))
+   local f = finding(d, "congestion")
+   lu.assertEquals(f.how, "not known")
+   lu.assertStrContains(f.text, "other jobs 3 (median of 5, nine in ten below")
+end
+
 function tests.test_one_node_that_computes_longer_is_named()
    local p = machine()
    p.journal.stored.earlier_runs = runs({ 40, 41, 40, 42, 39 }, 8 * 1e6)
