@@ -56,11 +56,11 @@ enum taut_purpose taut_purpose_parse(const char *name);
 /* HELLO and what a node tells of itself */
 #define TAUT_NODES_MAX (1u << 20)  /* names, and bytes of their list */
 #define TAUT_BUDGET_MAX_MS 60000   /* from HELLO to RESULT */
-#define TAUT_PLAN_RAILS 16         /* interfaces of one node */
+#define TAUT_PLAN_RAILS 64         /* interfaces of one node */
 #define TAUT_ENDPOINT_TEXT 136     /* room for an endpoint's name, with NUL */
 #define TAUT_INTERFACE_TEXT 16     /* the same for an interface's */
-#define TAUT_READINGS_MAX 80       /* readings of a node's counters */
-#define TAUT_READINGS_NUMBERS 2048 /* numbers in all of them */
+#define TAUT_READINGS_MAX 320      /* readings of a node's counters */
+#define TAUT_READINGS_NUMBERS 8192 /* numbers in all of them */
 #define TAUT_COUNTER_MAX 192       /* numbers of one reading */
 #define TAUT_COUNTER_NAME 40       /* bytes of a name, NUL included */
 #define TAUT_COUNTER_TEXTS 6       /* texts of one reading */

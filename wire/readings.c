@@ -113,7 +113,7 @@ static const char *read_value(struct taut_readings_reader *r,
     }
     f->kind = TAUT_TOLD_NUMBER;
     if (++r->numbers > TAUT_READINGS_NUMBERS)
-        return "no more numbers: there are 2048";
+        return "no more numbers: there are 8192";
     return take_number(r, &f->number) ? NULL : "a whole number";
 }
 

@@ -14,7 +14,6 @@
 #include "plugin/common/text.h"
 
 #define VALUE_MAX 1024
-#define RAILS_MAX 16
 #define SETTINGS_MAX 16
 
 typedef bool check_f(const char *value);
@@ -43,7 +42,7 @@ static bool is_interface(const char *value, size_t n)
 
 static bool is_interfaces(const char *value)
 {
-    for (int i = 0; i < RAILS_MAX; i++) {
+    for (int i = 0; i < TAUT_PLAN_RAILS; i++) {
         size_t n = strcspn(value, ",");
 
         if (!is_interface(value, n))

@@ -352,7 +352,7 @@ endpoint() {
     start_tautd
     check n1 --sysroot "$dir/s"
     wait "$tautd_pid"
-    grep -q '"readings":"netdev lo rx_errors=4711"' tautd.out
+    grep -q '"readings":"netdev lo rx_errors=4711[" ]' tautd.out
 }
 
 # A recorded node of tests/data/sysfs whose interface $2 is called lo.

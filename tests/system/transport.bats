@@ -119,6 +119,18 @@ both() {
     [ "$(grep -o '"bytes":[1-9]' tautd.out | wc -l)" -eq 4 ]
 }
 
+# Past bug: sixteen were all that a node could have.
+@test "the twentieth of twenty rails has its test, too" {
+    need_munged
+    plan "$(kind_test 1 send n2/1 500 1000 '"rail":19')" >p1
+    plan "$(kind_test 1 recv n1/1 500 1000 '"rail":1')" >p2
+    both --interface "lo$(printf ',lo%.0s' {2..20})"
+    [ ! -s log1 ]
+    grep '^hello' tautd.out | head -n 1 | grep -o '"if":"lo"' | wc -l | grep -qx 20
+    [ "$(grep -c '"error"' tautd.out)" -eq 0 ]
+    [ "$(grep -o '"bytes":[1-9]' tautd.out | wc -l)" -eq 2 ]
+}
+
 @test "a rail that is not there is said; the other is tested" {
     need_munged
     plan "$(kind_test 1 send n2/1 500 1000 '"rail":1')" >p1

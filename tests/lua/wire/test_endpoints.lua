@@ -6,7 +6,7 @@ local tests = {}
 
 function tests.test_what_a_hello_may_say()
    local many = {}
-   for i = 1, 17 do
+   for i = 1, 65 do
       many[i] = { tcp = "10.0.0.1:1" }
    end
    for _, good in ipairs { {}, { {} }, { { ["if"] = "hsn0", tcp = "10.0.0.1:1" } },

@@ -133,9 +133,9 @@ function tests.test_what_is_no_such_text_is_refused()
       { "netdev hsn0 t='x'", "t: expected seconds" },
       { "netdev hsn0 t=1.0000000001", "t: expected seconds" },
       { "netdev hsn0 t=10000000000", "t: expected seconds" },
-      { ("netdev h\n"):rep(81):sub(1, -2), "at most 80 readings" },
+      { ("netdev h\n"):rep(321):sub(1, -2), "at most 320 readings" },
       { "netdev hsn0" .. (" a=1"):rep(200), "hsn0: more than 199 fields" },
-      { (("netdev h" .. (" a=1"):rep(192) .. "\n"):rep(11)):sub(1, -2), "there are 2048" },
+      { (("netdev h" .. (" a=1"):rep(192) .. "\n"):rep(43)):sub(1, -2), "there are 8192" },
    }
    for i, c in ipairs(cases) do
       for _, read in ipairs { told.check, told.ports } do
@@ -232,10 +232,10 @@ function tests.test_what_is_wrong_is_named()
       wide["c" .. i] = i
    end
    lu.assertStrContains(select(2, check { wide }), "more than")
-   for i = 1, 81 do
+   for i = 1, 321 do
       many[i] = reading()
    end
-   lu.assertStrContains(select(2, check(many)), "at most 80")
+   lu.assertStrContains(select(2, check(many)), "at most 320")
 end
 
 function tests.test_hello_refuses_and_result_does_without()

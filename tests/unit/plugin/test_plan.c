@@ -74,7 +74,7 @@ static const struct {
     {PLAN(SEND(",\"mode\":\"burst\"")), EINVAL},
     {PLAN(SEND(",\"mode\":1")), EINVAL},
     {PLAN(SEND(",\"mode\":\"latency\",\"streams\":2")), EINVAL},
-    {PLAN(SEND(",\"rail\":16")), EINVAL},
+    {PLAN(SEND(",\"rail\":64")), EINVAL},
     {PLAN(SEND(",\"rail\":-1")), EINVAL},
     {PLAN(SEND(",\"transport\":\"udp\"")), EINVAL},
     {PLAN(SEND(",\"transport\":null")), EINVAL},
