@@ -136,6 +136,26 @@ static const char *const hns_counters[] = {
     "tx_cnp_pkt",
 };
 
+/* As the card's firmware names them. */
+static const char *const ionic_counters[] = {
+    "tx_rdma_retx_pkts",
+    "tx_rdma_ack_timeout",
+    "tx_rdma_cnp_pkts",
+    "rx_rdma_cnp_pkts",
+    "rx_rdma_ecn_pkts",
+    "req_rx_pkt_seq_err",
+    "req_rx_rnr_retry_err",
+    "req_rx_impl_nak_seq_err",
+    "req_rx_dup_response",
+    "req_rx_inval_pkts",
+    "req_tx_retry_excd_err",
+    "resp_rx_outouf_seq",
+    "resp_rx_outof_buf",
+    "resp_rx_dup_request",
+    "resp_tx_pkt_seq_err",
+    "resp_tx_rnr_retry_err",
+};
+
 /* Soft RoCE, which has no others than these. */
 static const char *const rxe_counters[] = {
     "sent_pkts",
@@ -170,6 +190,7 @@ static const struct hw_counters hw_counters[] = {
     {"hw_counters", "rx_roce_discards", LIST(bnxt_counters)},
     {"hw_counters", "requester_oos_nak", LIST(mana_counters)},
     {"hw_counters", "rx_rc_pkt", LIST(hns_counters)},
+    {"hw_counters", "req_rx_pkt_seq_err", LIST(ionic_counters)},
     {"hw_counters", "completer_retry_err", LIST(rxe_counters)},
     {"hw_counters", NULL, LIST(mlx5_counters)},
 };

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TAUT_PORT_FILES 16
+#define TAUT_PORT_FILES 20
 
 struct taut_port_files {
     int fds[TAUT_PORT_FILES]; /* -1 = there is none */

@@ -251,6 +251,7 @@ START_TEST(ports_of_other_drivers)
         {"bnxt_re", "seq_err_naks_rcvd", 17 + 1},
         {"mana", "requester_timeout", 13 + 1},
         {"hns", "rx_error_pkt", 4 + 1},
+        {"ionic", "resp_rx_outouf_seq", 16 + 1},
     };
 
     for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++) {

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What RDMA ports of other drivers tell of losses and of congestion: hw_counters of a port of
--- irdma (Intel), efa (Amazon), bnxt_re (Broadcom), mana (Microsoft), hns (HiSilicon) and rxe (soft
--- RoCE).
+-- irdma (Intel), efa (Amazon), bnxt_re (Broadcom), mana (Microsoft), hns (HiSilicon), ionic (AMD)
+-- and rxe (soft RoCE).
 --
 -- What they count of traffic is told by the port and the network device, too.  Widths are taken for
 -- 64 bits, so that a wrap of 32 looks like a reset, which is no growth.
@@ -16,12 +16,14 @@ end
 local IRDMA, EFA = driver "irdma/verbs.c", driver "efa/efa_verbs.c"
 local BNXT, MANA = driver "bnxt_re/hw_counters.c", driver "mana/counters.c"
 local HNS = driver "hns/hns_roce_main.c"
+-- its names are the firmware's: as AMD's and others' exporters read them
+local IONIC = driver "ionic/ionic_hw_stats.c"
 local RXE = "Linux, drivers/infiniband/sw/rxe/rxe_hw_counters.c"
 local AS_MLX5 = "; the rate is that of mlx5's "
 
 -- Names of what an adapter counts as a sender.
-local SENT = { "^tx", "^requester", "^retrans", "Sent$", "[Rr]etrans", "^RTO$", "^completer",
-   "^rcvd_.*_err$" }
+local SENT = { "^tx", "^req_", "^requester", "^retrans", "Sent$", "[Rr]etrans", "^RTO$",
+   "^completer", "^rcvd_.*_err$" }
 
 local list, counter = catalogue.new {
    side = function(name)
@@ -193,6 +195,33 @@ broken("tx_error_pkt", "packets that could not be sent", HNS)
 congestion("rx_cnp_pkt", "packets", "notices of congestion received", HNS)
 congestion("tx_cnp_pkt", "packets", "notices of congestion sent", HNS)
 
+---------------------------------------------------------------- ionic
+
+for name, means in pairs {
+   req_rx_pkt_seq_err = "the peer missed a packet of ours and asked for it again",
+   req_rx_impl_nak_seq_err = "an answer came before an earlier one",
+   resp_rx_outouf_seq = "packets that came out of their order",
+   resp_tx_pkt_seq_err = "packets of the peer's that were missed and asked for again",
+   tx_rdma_retx_pkts = "packets sent again",
+} do
+   out_of_order(name, "packets", means, IONIC)
+end
+timeouts("tx_rdma_ack_timeout", IONIC)
+given_up("req_tx_retry_excd_err", IONIC)
+broken("req_rx_inval_pkts", "packets that break the protocol's rules", IONIC)
+for name, means in pairs {
+   req_rx_rnr_retry_err = "the peer had no buffer ready for a message",
+   resp_tx_rnr_retry_err = "a message came and no buffer was ready for it",
+   resp_rx_outof_buf = "a message came and no buffer was ready for it",
+   tx_rdma_cnp_pkts = "notices of congestion sent",
+   rx_rdma_cnp_pkts = "notices of congestion received",
+   rx_rdma_ecn_pkts = "packets that a switch had marked as congested",
+} do
+   congestion(name, "packets", means, IONIC)
+end
+harmless("req_rx_dup_response", "requests", "answers that were here before", IONIC)
+harmless("resp_rx_dup_request", "requests", "requests that were here before", IONIC)
+
 ---------------------------------------------------------------- rxe
 
 for name, means in pairs {
@@ -217,4 +246,4 @@ for name, means in pairs {
    harmless(name, "packets", means, RXE)
 end
 
-return { title = "RDMA port of irdma, efa, bnxt_re, mana, hns or rxe", list = list }
+return { title = "RDMA port of irdma, efa, bnxt_re, mana, hns, ionic or rxe", list = list }
