@@ -219,9 +219,10 @@ end
 --   component, node }
 function verdict.of(c, list)
    if c.state == "pending" then
-      return answer("no", nil, nil, "high",
-         ("It has not started: Slurm says %s. Nothing of it has " ..
-         "used the network."):format(c.job.reason or "nothing"))
+      local reason = c.job.reason
+      local says = reason and reason ~= "" and reason:lower() ~= "none"
+      return answer("no", nil, nil, "high", ("It has not started: Slurm %s. Nothing of it has " ..
+         "used the network."):format(says and "says " .. reason or "gives no reason yet"))
    elseif c.state == "running" then
       return of_running(c)
    end

@@ -80,8 +80,9 @@ of() { why alice "$1" --json | lab_json "print($2)"; }
 @test "why: jobs that wait and that run" {
     local id
     id=$(lab exec --user alice sbatch --parsable -D / -N 2 --begin=now+1hour -o /dev/null --wrap true)
-    run why alice "$id"
-    [[ $status -eq 0 && $output == *"It has not started: Slurm says BeginTime"* ]]
+    # slurmctld gives its reason when it has looked at the queue
+    waits() { why alice "$id" | grep -q "It has not started: Slurm says BeginTime"; }
+    wait_until 20 waits || { why alice "$id"; false; }
     lab exec scancel "$id"
     id=$(lab exec --user alice sbatch --parsable -D / -N 2 -o /dev/null --wrap 'srun sleep 15')
     running() { why alice "$id" | grep -q "running since"; }
