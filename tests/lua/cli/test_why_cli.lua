@@ -48,6 +48,20 @@ local function data(change)
    return d
 end
 
+-- Past bug: "1234.0" was taken for a number, "1234.1" for none.
+function tests.test_a_step_is_answered_by_its_job()
+   for name, expected in pairs { ["1234.0"] = { job = 1234 }, ["1234.batch"] = { job = 1234 },
+      ["1234_7.1"] = { label = "1234_7" }, ["1234+1"] = { label = "1234+1" } } do
+      local text, status, asked = run({ job = name }, data())
+      lu.assertEquals({ status, asked }, { 0, { "why", expected } }, name)
+      lu.assertEquals(text:find "Step %w+: " ~= nil, name:find "%." ~= nil, name)
+   end
+   for _, name in ipairs { "1234.", "0", "x", "1_", "1234..1", "-1", "1e3", "0x10", ".1" } do
+      local status = quietly(function() return (select(2, run({ job = name }, data()))) end)
+      lu.assertEquals(status, 2, name)
+   end
+end
+
 function tests.test_an_answer_fits_a_terminal()
    local text, status, asked = run({ job = "1234" }, data())
    lu.assertEquals({ status, asked }, { 0, { "why", { job = 1234 } } })

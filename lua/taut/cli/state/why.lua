@@ -107,6 +107,17 @@ local function slow(args)
    return 0
 end
 
+-- "1234_7.0" of a step: "1234_7", "0".  A name is nil where it is none of a job.
+local function split(text)
+   local job, step = text, nil
+   if text and text:find(".", 1, true) then
+      job, step = text:match "^([%d_+]+)%.(%w+)$"
+   end
+   if job and (job:find "^[1-9]%d*$" or job:find "^%d+[_+]%d+$") then
+      return job, step
+   end
+end
+
 function why.run(args)
    if args.slow and args.job or args.since and not args.slow then
       report.complain(args.since and not args.slow and "--since goes with --slow"
@@ -115,16 +126,22 @@ function why.run(args)
    elseif args.slow then
       return slow(args)
    end
-   local id = math.tointeger(tonumber(args.job))
-   if args.job and not (id and id > 0) and not args.job:find "^%d+[_+]%d+$" then
+   local job, step = split(args.job)
+   if args.job and not job then
       report.complain(("%s: expected a job such as 1234, 1234_7 or 1234+1"):format(args.job))
       return 2
    end
-   local d, code = ask.tautd(args, "why", { job = id, label = not id and args.job or nil })
+   local id = math.tointeger(tonumber(job))
+   local d, code = ask.tautd(args, "why", { job = id, label = not id and job or nil })
    if not d then
       return code
    end
    print_answer(d)
+   if step then
+      print()
+      report.wrap(("Step %s: what nodes count is read when a job begins and when it ends, so " ..
+         "that steps are not told apart; this is the whole job."):format(step), "")
+   end
    return 0
 end
 
