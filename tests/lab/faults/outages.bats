@@ -20,7 +20,7 @@ teardown() { faults_end; }
 # left: the files of Taut and the namespaces that there are
 left() {
     lab exec bash -c 'find /var/lib/taut /run/taut /run/lab/run.n*/taut /dev/shm \
-            -not -name "*-wal" -not -name "*-shm" -not -name holdoff | sort
+            -not -name "*-wal" -not -name "*-shm" -not -name holdoff -not -name usage | sort
         readlink /proc/[0-9]*/ns/{net,mnt,pid} 2>/dev/null | sort -u'
 }
 
