@@ -36,7 +36,7 @@
 #include "wire/seal.h"
 
 #define OPEN_MAX_CONNS 64 /* kept until their answer, or this many later ones */
-#define TEXT_MAX (192u << 10)
+#define TEXT_MAX (1u << 20)
 
 static struct {
     const char *kind, *node, *nodes;

@@ -203,7 +203,7 @@ status_says() { lab exec taut status | tr -s ' \n' ' ' | grep -q "$1"; }
     run lab exec taut explain n2
     [ "$status" -eq 0 ]
     wait_until 30 eval '! status_says "cannot be written"'
-    # some megabytes at most, of 1200 messages of 50 kB
+    # some megabytes at most, of 1200 messages of 190 kB
     [ "$(lab exec stat -c %s /var/lib/taut/taut.db)" -lt 20000000 ]
     nobody_is_blamed
 }
