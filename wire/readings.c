@@ -6,6 +6,9 @@
 
 #include "wire/readings.h"
 
+#define TEXT_OF_IT(x) #x
+#define TEXT_OF(x) TEXT_OF_IT(x)
+
 #define FIELDS_MAX (TAUT_COUNTER_MAX + TAUT_COUNTER_TEXTS + 1) /* and t */
 #define DIGITS_MAX 19 /* zeros in front count, too */
 #define SECONDS_MAX INT64_C(10000000000)
@@ -113,7 +116,7 @@ static const char *read_value(struct taut_readings_reader *r,
     }
     f->kind = TAUT_TOLD_NUMBER;
     if (++r->numbers > TAUT_READINGS_NUMBERS)
-        return "no more numbers: there are 8192";
+        return "no more numbers: there are " TEXT_OF(TAUT_READINGS_NUMBERS);
     return take_number(r, &f->number) ? NULL : "a whole number";
 }
 

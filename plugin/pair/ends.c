@@ -237,7 +237,7 @@ static json_t *outcome_to_json(const struct outcome *out)
                      out->half_ns, "cpu_ms", out->cpu_ms, "error", out->error);
 }
 
-static int outcome_from_json(struct outcome *out, json_t *json)
+static void outcome_from_json(struct outcome *out, json_t *json)
 {
     const char *error = "";
 
@@ -246,7 +246,6 @@ static int outcome_from_json(struct outcome *out, json_t *json)
                     &out->half_ns, "cpu_ms", &out->cpu_ms, "error", &error) < 0)
         error = "the other node says nothing of it";
     snprintf(out->error, sizeof(out->error), "%s", error);
-    return 0;
 }
 
 /* What each says of itself when they have met. */
@@ -316,14 +315,12 @@ struct talk {
     struct taut_error why;
 };
 
-static const char *endpoint_of(const struct talk *t, json_t *side, int rail,
-                               const char *what)
+static const char *endpoint_of(json_t *side, int rail, const char *what)
 {
     json_t *list = json_object_get(side, "endpoints");
     const char *text = json_string_value(
         json_object_get(json_array_get(list, (size_t)rail), what));
 
-    (void)t;
     return text != NULL ? text : "";
 }
 
@@ -338,7 +335,7 @@ static int test_once(struct talk *t, const struct job *mine,
 
     theirs.role = is_sender ? TAUT_ROLE_RECV : TAUT_ROLE_SEND;
     snprintf(theirs.peer, sizeof(theirs.peer), "%s",
-             is_sender ? "" : endpoint_of(t, t->self, mine->rail, transport));
+             is_sender ? "" : endpoint_of(t->self, mine->rail, transport));
     if (taut_control_put(t->control, job_to_json(&theirs), &t->why) < 0)
         return -1;
     run_job(t->ends, mine, &out[!is_sender]);
@@ -364,7 +361,7 @@ static int test_best(struct talk *t, struct job *job, struct outcome best[2])
 
     snprintf(job->peer, sizeof(job->peer), "%s",
              job->role == TAUT_ROLE_SEND
-                 ? endpoint_of(t, t->far, job->rail, transport)
+                 ? endpoint_of(t->far, job->rail, transport)
                  : "");
     best[0] = best[1] = (struct outcome){.Bps = -1, .half_ns = -1};
     for (int i = 0; i < t->ends->repeat; i++) {

@@ -11,7 +11,7 @@ local settings = require "taut.topology.fabrics.settings"
 
 local fabrics = {}
 
-local RAILS_MAX = 64
+local RAILS_MAX = 64 -- as on the wire (wire/protocol.h, TAUT_PLAN_RAILS)
 
 ---------------------------------------------------------------- the parts
 
