@@ -141,9 +141,9 @@ slow() { found | grep -P '\ttrue$' | sort; }
     run matrix 2 --rail 2
     [ "$status" -eq 1 ]
     [[ $output == *"rail: expected 1, as this machine has one, got 2"* ]]
-    run lab exec --user alice srun -Q -N 8 --ntasks-per-node=1 taut matrix --rail 17
+    run lab exec --user alice srun -Q -N 8 --ntasks-per-node=1 taut matrix --rail 65
     [ "$status" -eq 2 ]
-    [ "$(grep -c 'expected 1 to 16, got 17' <<<"$output")" -eq 1 ]
+    [ "$(grep -c 'expected 1 to 64, got 65' <<<"$output")" -eq 1 ]
 }
 
 @test "matrix: classic steps by root enter no verdict and no store" {
