@@ -8,6 +8,7 @@ SCENE_DIR=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 load ../lib/tests.bash
 
 setup_file() {
+    local with=()
     can_have_lab || return 0
     WHY_FOLDER=$(mktemp -d /tmp/taut-why.XXXXXX) # alice's jobs go there
     export WHY_FOLDER WHY_JOB=$WHY_FOLDER/why_job
@@ -15,8 +16,10 @@ setup_file() {
     cc -std=gnu11 -O2 -o "$WHY_JOB" "$SCENE_DIR/../bench/why_job.c"
     sed -e 's/^mode = .*/mode = "observe"/' -e 's/^refresh_s = .*/refresh_s = 1/' \
         "$SCENE_DIR/demo.lua" >"$BATS_FILE_TMPDIR/why.lua"
-    echo 'metrics = { listen = "127.0.0.1:6825" }' >>"$BATS_FILE_TMPDIR/why.lua"
-    lab_file why lab up --torus 4x2x2 --node-cpus 1 --health-interval 0 \
+    { echo 'metrics = { listen = "127.0.0.1:6825" }'
+      echo 'events = { job_comment = "why" }'; } >>"$BATS_FILE_TMPDIR/why.lua"
+    ! has_accounting || with=(--accounting)
+    lab_file why lab up "${with[@]}" --torus 4x2x2 --node-cpus 1 --health-interval 0 \
         --taut "$TAUT_PREFIX" --taut-conf "$BATS_FILE_TMPDIR/why.lua"
 }
 teardown_file() {
@@ -25,6 +28,8 @@ teardown_file() {
 }
 setup() { lab_test; }
 teardown() { [ -n "$LAB_MISSING" ] || lab_report; }
+
+has_accounting() { [ -n "$(type -P slurmdbd mariadbd mariadb-install-db | sed -n 3p)" ]; }
 
 # batch USER NODES NAME COMMAND [OPTION…]: a job that is over; prints its number
 batch() {
@@ -63,6 +68,20 @@ of() { why alice "$1" --json | lab_json "print($2)"; }
     [[ $status -eq 1 && $output == *"nothing is stored of job 4000000"* ]]
     run why alice 'x; rm'
     [ "$status" -eq 2 ]
+}
+
+@test "why: one line in AdminComment, where nobody else wrote one" {
+    local id
+    has_accounting || skip "no slurmdbd or no mariadbd"
+    comment() { lab exec sacct -n -P -X -j "$1" -o admincomment; }
+    id=$(batch alice 4 fine 'sleep 1')
+    says() { [ "$(comment "$id")" = "taut: network fine" ]; }
+    wait_until 20 says || { comment "$id"; false; }
+    id=$(lab exec --user alice sbatch --parsable -D / -N 2 -o /dev/null --wrap 'srun sleep 2')
+    lab exec scontrol update jobid="$id" admincomment="of the site"
+    wait_until 30 knows alice "$id"
+    sleep 1
+    [ "$(comment "$id")" = "of the site" ]
 }
 
 @test "why: a task of an array by its own name; a hostile name is text" {

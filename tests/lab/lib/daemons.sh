@@ -7,6 +7,7 @@ check_daemon() {
     syslog) return ;;
     munged) [ "$WITH_SLURM$ALPS" != no ] && return ;;
     slurmctld) [ "$WITH_SLURM" = yes ] && return ;;
+    mariadbd | slurmdbd) [ -n "$ACCOUNTING" ] && return ;;
     slurmd@ctl) [ "$WITH_SLURM$ALPS" = yesyes ] && return ;;
     tautd) [ -n "$TAUT_PREFIX" ] && return ;;
     slurmctld@* | tautd@*) is_controller "${1#*@}" && return ;;
@@ -29,6 +30,14 @@ daemon_start() {
     slurmctld)
         as_user "$1" "$(daemon_user)" slurmctld -D
         wait_for 20 controller_answers
+        ;;
+    mariadbd)
+        spawn "$1" bash -c "$(declare -p accounting_folder); $(declare -f run_mariadbd); run_mariadbd"
+        wait_for 20 database_answers
+        ;;
+    slurmdbd)
+        as_user "$1" slurm slurmdbd -D
+        wait_for 30 accounting_answers
         ;;
     tautd)
         as_user "$1" "$(daemon_user)" "$TAUT_PREFIX/sbin/tautd" -c /etc/taut/taut.lua
@@ -108,7 +117,7 @@ cmd_log() {
     [ "${2:-}" = --stderr ] || case $1 in
     syslog) file=/var/log/syslog ;;
     munged) file=/var/log/munge/munged.log ;;
-    slurmctld) file=/var/log/slurm/slurmctld.log ;;
+    slurmctld | slurmdbd) file=/var/log/slurm/$1.log ;;
     slurmd@*) file=/var/log/slurm/slurmd.${1#slurmd@}.log ;;
     esac
     [ -n "$file" ] && [ -s "$file" ] || file=/var/log/lab/$1.out

@@ -10,7 +10,7 @@ declare_defaults() {
     ROUTING='' WITHOUT=()
     NODES_PER_ROUTER=2 NODE_CPUS=2 WITH_SLURM=yes
     RATE=100mbit TX_RATE='' RX_RATE='' LINK_RATE=''
-    CONTROLLERS=0 RDMA='' TAUT_PREFIX='' TAUT_CONF='' HEALTH_INTERVAL=5 HEALTH_STATES=IDLE
+    CONTROLLERS=0 RDMA='' ACCOUNTING='' TAUT_PREFIX='' TAUT_CONF='' HEALTH_INTERVAL=5 HEALTH_STATES=IDLE
     SLURM_CONF_LINES=() JOB_SUBMIT='' SLURM_PREFIX='' ALPS='' LAB_ENV=()
 }
 
@@ -19,6 +19,7 @@ parse_up() {
         case $1 in
         --no-slurm) WITH_SLURM=no; shift; continue ;;
         --alps) ALPS=yes; shift; continue ;;
+        --accounting) ACCOUNTING=yes; shift; continue ;;
         --static | --hash) ROUTING=${1#--}; shift; continue ;;
         --*) need_value "$@" ;;
         *) die "unexpected argument '$1'" ;;
@@ -70,6 +71,7 @@ check_up() {
     [ -z "$SLURM_PREFIX" ] || [ -x "$SLURM_PREFIX/sbin/slurmctld" ] ||
         die "--slurm $SLURM_PREFIX has no sbin/slurmctld"
     [ -z "$RDMA" ] || check_rdma
+    [ -z "$ACCOUNTING" ] || check_accounting
     for program in ip tc ss unshare nsenter setpriv; do need_program $program; done
     [ "$WITH_SLURM" = no ] || for program in slurmctld slurmd munged sinfo; do
         need_program $program
@@ -113,7 +115,7 @@ print_conf() {
         LINK LINK_FROM LINK_TO LINK_BACK LINK_SPEED NODE_CPUS RDMA \
         TX_BPS RX_BPS LINK_BPS BURST_US GSO_SEGMENTS QUEUE_BYTES WINDOW_PACKETS \
         WITH_SLURM SLURM_PREFIX SLURM_CONF_LINES JOB_SUBMIT TAUT_PREFIX TAUT_CONF \
-        HEALTH_INTERVAL HEALTH_STATES CONTROLLERS LAB_BINDIR ALPS LAB_ENV |
+        HEALTH_INTERVAL HEALTH_STATES CONTROLLERS ACCOUNTING LAB_BINDIR ALPS LAB_ENV |
         # They are read inside a function, and some may be exported here.
         sed -E 's/^declare -a[a-z]*/declare -ga/; s/^declare -[-rx]+/declare -g/'
 }
@@ -197,6 +199,7 @@ lab_up() {
     step "node namespaces" nodes
     [ -z "$ALPS" ] || step "ALPS" alps
     [ "$CONTROLLERS" -eq 0 ] || step "controllers" controllers
+    [ -z "$ACCOUNTING" ] || step "accounting" accounting
     [ "$WITH_SLURM" = no ] || step "slurmctld" slurmctld
     [ -z "$TAUT_PREFIX" ] || step "tautd" tautd
     if [ "$WITH_SLURM" = yes ]; then
