@@ -285,15 +285,10 @@ static int restore(lua_State *L)
     return 1;
 }
 
-/* e:glimpses(c) → { share, time, share, time, … }: ceilings of its run that
- * tests showed which were neither low nor clearing; nil where there are none */
-static int ask_glimpses(lua_State *L)
+/* { share, time, share, time, … }, or nil where there are none. */
+static int push_glimpses(lua_State *L, const struct taut_glimpse *list,
+                         uint32_t n)
 {
-    struct taut_evidence *e = taut_self_evidence(L);
-    uint32_t n;
-    const struct taut_glimpse *list =
-        taut_evidence_glimpses(e, taut_evidence_component(L, 2, e), &n);
-
     if (n == 0)
         return 0;
     lua_createtable(L, 2 * (int)n, 0);
@@ -306,23 +301,68 @@ static int ask_glimpses(lua_State *L)
     return 1;
 }
 
-/* e:restore_glimpses(c, what glimpses gave): into a run that was restored */
-static int restore_glimpses(lua_State *L)
+/* Such a list, argument 3, of at most so many.  Returns how many. */
+static uint32_t read_glimpses(lua_State *L, struct taut_glimpse *list,
+                              uint32_t most)
 {
-    struct taut_evidence *e = taut_self_evidence(L);
-    uint32_t c = taut_evidence_component(L, 2, e), n = 0;
-    struct taut_glimpse list[TAUT_EVIDENCE_GLIMPSES];
+    uint32_t n = 0;
 
     luaL_checktype(L, 3, LUA_TTABLE);
     for (lua_Integer i = 1, all = (lua_Integer)lua_rawlen(L, 3);
-         i < all && n < TAUT_EVIDENCE_GLIMPSES; i += 2, n++) {
+         i < all && n < most; i += 2, n++) {
         lua_rawgeti(L, 3, i);
         lua_rawgeti(L, 3, i + 1);
         list[n] = (struct taut_glimpse){(float)luaL_checknumber(L, -2),
                                         luaL_checknumber(L, -1)};
         lua_pop(L, 2);
     }
-    taut_evidence_restore_glimpses(e, c, list, n);
+    return n;
+}
+
+/* e:glimpses(c) → { share, time, share, time, … }: ceilings of its run that
+ * tests showed which were neither low nor clearing; nil where there are none */
+static int ask_glimpses(lua_State *L)
+{
+    struct taut_evidence *e = taut_self_evidence(L);
+    uint32_t n;
+    const struct taut_glimpse *list =
+        taut_evidence_glimpses(e, taut_evidence_component(L, 2, e), &n);
+
+    return push_glimpses(L, list, n);
+}
+
+/* e:restore_glimpses(c, what glimpses gave): into a run that was restored */
+static int restore_glimpses(lua_State *L)
+{
+    struct taut_evidence *e = taut_self_evidence(L);
+    struct taut_glimpse list[TAUT_EVIDENCE_GLIMPSES];
+    uint32_t n = read_glimpses(L, list, TAUT_EVIDENCE_GLIMPSES);
+
+    taut_evidence_restore_glimpses(e, taut_evidence_component(L, 2, e), list,
+                                   n);
+    return 0;
+}
+
+/* e:parts(c) → { share, time, share, time, … }: what the best quarter of uneven
+ * tests showed since its run began; nil where there are none */
+static int ask_parts(lua_State *L)
+{
+    struct taut_evidence *e = taut_self_evidence(L);
+    uint32_t n;
+    const struct taut_glimpse *list =
+        taut_evidence_parts(e, taut_evidence_component(L, 2, e), &n);
+
+    return push_glimpses(L, list, n);
+}
+
+/* e:restore_parts(c, what parts gave): likewise */
+static int restore_parts(lua_State *L)
+{
+    struct taut_evidence *e = taut_self_evidence(L);
+    struct taut_glimpse list[TAUT_EVIDENCE_PARTS];
+    uint32_t n = read_glimpses(L, list, TAUT_EVIDENCE_PARTS);
+
+    taut_evidence_restore_parts(e, taut_evidence_component(L, 2, e), list, n);
     return 0;
 }
 
@@ -365,6 +405,8 @@ const luaL_Reg taut_evidence_run_methods[] = {
     {"restore", restore},
     {"restore_counts", restore_counts},
     {"restore_glimpses", restore_glimpses},
+    {"parts", ask_parts},
+    {"restore_parts", restore_parts},
     {"restore_seen", restore_seen},
     {"run", ask_run},
     {NULL, NULL},

@@ -28,6 +28,7 @@ enum field {
     F_JOB,
     F_LOST,
     F_MIN_RTT_NS,
+    F_PART_BPS,
     F_PORT,
     F_RAIL,
     F_SEGMENTS,
@@ -57,6 +58,7 @@ static const char *const field_names[FIELDS] = {
     [F_JOB] = "job",
     [F_LOST] = "lost",
     [F_MIN_RTT_NS] = "min_rtt_ns",
+    [F_PART_BPS] = "part_Bps",
     [F_PORT] = "port",
     [F_RAIL] = "rail",
     [F_SEGMENTS] = "segments",
@@ -136,6 +138,14 @@ void taut_take_pop_port(lua_State *L, const struct taut_graph *g,
     lua_pop(L, 1);
 }
 
+void taut_take_pop_part(lua_State *L, struct taut_measured *t)
+{
+    double part_Bps = lua_tonumber(L, -1);
+
+    t->part_Bps = part_Bps > 0 && isfinite(part_Bps) ? part_Bps : 0;
+    lua_pop(L, 1);
+}
+
 /* What judge.lua made of the test on the top. */
 static void read_judged(lua_State *L, const struct taut_graph *g,
                         struct taut_measured *t)
@@ -152,6 +162,8 @@ static void read_judged(lua_State *L, const struct taut_graph *g,
         push_field(L, F_PORT);
         taut_take_pop_port(L, g, t);
     }
+    push_field(L, F_PART_BPS);
+    taut_take_pop_part(L, t);
     t->expected_Bps = number(L, F_EXPECTED_BPS, HUGE_VAL);
     push_field(L, F_BY_LOSS);
     t->by_loss = lua_toboolean(L, -1);

@@ -101,6 +101,8 @@ static bool take_plan_test(lua_State *L, struct taut_evidence *e,
     if (p->has_odd) {
         taut_test_push_odd(L, -1, p, "way");
         taut_take_pop_way(L, way, t);
+        taut_test_push_odd(L, -1, p, "part_Bps");
+        taut_take_pop_part(L, t);
     }
     read_plan_judged(L, taut_evidence_graph(e), p, t);
     bool is_flow = taut_take_add(L, e, t, &is_added);
@@ -139,7 +141,7 @@ static void leave_out(lua_State *L, lua_Integer i, const char *why)
 /* e:take(tests, oldest, latest): an event begins
  *   tests   of a plan, or tables { src =, dst =, rail =, id =, job =, time =,
  *           confirms =, streams =, senders =, group =, way =, is_traced = },
- *           and class, bw_Bps, expected_Bps, port and through, as judge.lua
+ *           and class, bw_Bps, expected_Bps, part_Bps, port and through, as judge.lua
  *           leaves them
  *   oldest, latest  that their time may be, in seconds
  * → those that are taken, the same table where all are; of these the lone flows

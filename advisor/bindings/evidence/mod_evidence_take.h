@@ -22,6 +22,9 @@ int taut_take_push_names(lua_State *L);
 void taut_take_pop_port(lua_State *L, const struct taut_graph *g,
                         struct taut_measured *t);
 
+/* Pop 'part_Bps' of a test. */
+void taut_take_pop_part(lua_State *L, struct taut_measured *t);
+
 /* Pop 'through' of a judged test, which was added last: component → streams.
  * It may be that of a whole phase, so only what is on the test's way is looked
  * up. */

@@ -293,11 +293,26 @@ static void take_way_back(struct taut_evidence *e, const struct taut_pending *p)
         taut_run_drop_acks(e, taut_graph_link(g, e->route.link[i]));
 }
 
+/* An uneven test is void: somebody else took of it what it lacks.  But what its
+ * best quarter reached went through all that it surely crossed. */
+static void take_parts(struct taut_evidence *e, const struct taut_pending *p,
+                       double time)
+{
+    for (uint32_t k = p->first; k < p->first + p->n; k++) {
+        struct taut_run *run = e->of[e->stage[k].c].run;
+        double cap = taut_stage_capacity(e, &e->stage[k]);
+        if (run != NULL && !e->of[e->stage[k].c].is_unknown)
+            taut_run_note_part(e, run, p->m.part_Bps / cap, time);
+    }
+}
+
 static void take_test(struct taut_evidence *e, struct taut_pending *p,
                       double time)
 {
     if (p->m.bw_Bps < 0) {
         e->count.is_void++;
+        if (p->m.part_Bps > 0)
+            take_parts(e, p, time);
         return;
     }
     p->is_queued = p->m.is_low && !p->m.by_loss;

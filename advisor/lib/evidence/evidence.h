@@ -20,6 +20,7 @@
 #define TAUT_EVIDENCE_RECENT 64     /* accused components remembered in order */
 #define TAUT_EVIDENCE_OPEN 2        /* of them that make a run worth weighing */
 #define TAUT_EVIDENCE_GLIMPSES 6     /* ceilings kept that good tests showed */
+#define TAUT_EVIDENCE_PARTS 24      /* uneven tests kept per component */
 #define TAUT_EVIDENCE_STREAMS 65535 /* streams that can share a component */
 
 struct taut_evidence;
@@ -95,6 +96,8 @@ struct taut_measured {
     uint16_t flows, streams;
     int64_t id, job;
     double bw_Bps;     /* the best of its flows; < 0: void */
+    double part_Bps; /* of a test that is void as uneven: what the best quarter
+                        of it reached at least; 0: it is not */
     bool is_low;       /* the judge says */
     bool by_port; /* judged void; 'bw_Bps' is all that 'port' carried: only the
                      port is cleared by that */
@@ -117,7 +120,8 @@ struct taut_tally {
     uint32_t by_sets; /* of all, those that cross sets */
 };
 
-/* What a test showed that was neither low nor clearing. */
+/* What a test showed that was neither low nor clearing; or a quarter of one that was
+ * void as uneven. */
 struct taut_glimpse {
     float share;
     double time;
@@ -390,6 +394,10 @@ int taut_evidence_restore(struct taut_evidence *e, const struct taut_low *head,
 /* The ceilings of c's run that tests showed which were neither low nor
  * clearing, the best first, *n of them; valid until it changes.  And back,
  * where there is a run that has none. */
+const struct taut_glimpse *taut_evidence_parts(const struct taut_evidence *e,
+                                               uint32_t c, uint32_t *n);
+void taut_evidence_restore_parts(struct taut_evidence *e, uint32_t c,
+                                 const struct taut_glimpse *list, uint32_t n);
 const struct taut_glimpse *taut_evidence_glimpses(const struct taut_evidence *e,
                                                   uint32_t c, uint32_t *n);
 void taut_evidence_restore_glimpses(struct taut_evidence *e, uint32_t c,

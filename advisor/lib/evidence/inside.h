@@ -15,6 +15,7 @@
 
 #define TAUT_EVIDENCE_SPELL_MAX 8 /* low tests kept from one spell */
 #define TAUT_EVIDENCE_SPELL_OLD 3 /* and of an old one, when there are more */
+#define TAUT_EVIDENCE_SPELL_PARTS 3 /* uneven tests kept from one spell */
 #define TAUT_EVIDENCE_AT 0.005    /* shares so near to each other are equal */
 #define TAUT_EVIDENCE_RIVALS 1024 /* that are looked at */
 #define TAUT_EVIDENCE_LEAST 0.3   /* of the tests that a rival was on */
@@ -32,6 +33,9 @@ struct taut_run {
      * after it, and so on to the last. */
     struct taut_glimpse shown[TAUT_EVIDENCE_GLIMPSES];
     uint32_t n_shown;
+    /* What the best quarter of uneven tests reached at least, oldest first. */
+    struct taut_glimpse part[TAUT_EVIDENCE_PARTS];
+    uint32_t n_parts;
     /* What it amounts to, as long as it is what it was; several ask for it in
      * one event, and rivals of others in many. */
     struct taut_case judged;
@@ -253,6 +257,10 @@ static inline double taut_stage_capacity(const struct taut_evidence *e,
 
 /* The run of c began, grew or ended in this event. */
 void taut_evidence_touch(struct taut_evidence *e, uint32_t c);
+
+/* A quarter of an uneven test showed so much of c, which has a run. */
+void taut_run_note_part(const struct taut_evidence *e, struct taut_run *run,
+                        double share, double time);
 
 /* Put a low test of the event into the runs of what it speaks against. */
 void taut_evidence_accuse(struct taut_evidence *e, const struct taut_pending *p,

@@ -17,6 +17,13 @@
  * link of a long way may be what was busy, whatever the others are. */
 #define ANY_LEVEL (-1.0)
 
+/* A quarter of a test above the ceiling: that a broken component lets so much
+ * through takes a pause before which its way ran full; on one that is only busy
+ * it is what is left when others pause.  The chances are 0.2 and 0.55, and those of
+ * a spell are not independent. */
+#define ABOVE 1.0
+#define ABOVE_SPELL 2.0
+
 /* The chance that a busy network shows just the level of this test, of what
  * there would be without. */
 static double level_chance(const struct taut_evidence *e, double ratio)
@@ -246,6 +253,32 @@ static bool explained(const struct taut_evidence *e,
     return false;
 }
 
+/* What uneven tests take from a case: in each spell
+ *     min(ABOVE_SPELL, ABOVE * how many were above its ceiling). */
+static double parts_above(const struct taut_evidence *e,
+                          const struct taut_run *run,
+                          const struct taut_case *k)
+{
+    double sum = 0, in_spell = 0, spell = -HUGE_VAL;
+
+    if (k->best <= ANY_LEVEL || k->start >= run->n)
+        return 0;
+    for (uint32_t i = 0; i < run->n_parts; i++) {
+        const struct taut_glimpse *p = &run->part[i];
+        double at = taut_evidence_spell(e, p->time);
+        if (p->time < run->entry[k->start].low->time ||
+            (double)p->share <= k->best * (1 + e->rules.ceiling))
+            continue;
+        if (at > spell) {
+            sum += in_spell;
+            in_spell = 0;
+        }
+        spell = at;
+        in_spell = fmin(ABOVE_SPELL, in_spell + ABOVE);
+    }
+    return sum + in_spell;
+}
+
 /* The case of the entries from 'start' on, 'best' being the ceiling. */
 static void weigh_from(const struct taut_evidence *e, uint32_t c,
                        uint32_t start, double best, const struct taut_others *w,
@@ -265,6 +298,7 @@ static void weigh_from(const struct taut_evidence *e, uint32_t c,
             weigh(e, &y, run, i, ratio, c, out);
     }
     close_spell(e, &y, out);
+    out->score -= parts_above(e, run, out);
 }
 
 /* A case begins with an event, not amid one. */

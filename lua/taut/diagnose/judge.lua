@@ -168,12 +168,13 @@ end
 -- A broken component has a ceiling, and a stream through it runs evenly below it.  One that is low
 -- although a quarter of its sub-intervals reached what is good, or stand out of the others, met
 -- other traffic or a pause.
+-- @return why, or nil; what the best quarter of them reached at least, as a share
 local function uneven(t, list, s)
    local upper = list[math.max(1, #list // 4)]
    if upper and upper >= s.good then
-      return "uneven: parts of it reached what is expected"
+      return "uneven: parts of it reached what is expected", upper
    elseif upper and t.ratio > s.failed and upper > s.even * t.ratio then
-      return ("uneven: parts of it reached %.2f times its mean"):format(upper / t.ratio)
+      return ("uneven: parts of it reached %.2f times its mean"):format(upper / t.ratio), upper
    end
    return nil
 end
@@ -312,7 +313,8 @@ end
 --   (true: both ends agree on bw_Bps, whatever it means);
 --   port { component, Bps, is_low }: what the port of a loaded end carried in all in a void test;
 --   segments, lost: what its stream sent and lost, where both ends agree; segment_bytes: what one
---   of these carried; by_loss (true: it is low, and its losses explain that);
+--   of these carried; by_loss (true: it is low, and its losses explain that); part_Bps: what the
+--   best quarter of one reached at least that is void as uneven;
 --   one of mode "latency" gets lat_ns { median, p99, n } instead of bandwidths
 -- @param send, recv what the two nodes reported (tables of doc/protocol.md), or nil
 -- @param topo topology
@@ -358,7 +360,11 @@ function judge.test(t, send, recv, topo, s)
       -- and one that loses runs unevenly by nature
       local by_loss = is_by_loss(t, send, s)
       t.why = crowd or excuse(t, send, recv, s)
-         or not t.group and not by_loss and uneven(t, list, s) or nil
+      if not t.why and not t.group and not by_loss then
+         local part
+         t.why, part = uneven(t, list, s)
+         t.part_Bps = part and part * t.expected_Bps
+      end
       t.class = t.why and "void" or "low"
       t.by_loss = not t.why and by_loss or nil
       t.port = t.why and not crowd and not was_idle(t, send, recv, s)

@@ -72,7 +72,7 @@ function memory.pack(diagnosis, c, more)
    loss_memory.pack(diagnosis, c, k, out)
    out.hard = k.hard and k.hard.of_set and k.hard or nil -- all other comes with its evidence
    out.run = pack_list(diagnosis:run(c), low_tests.pack_of_run)
-   out.glimpses = diagnosis.evidence:glimpses(c)
+   out.glimpses, out.parts = diagnosis.evidence:glimpses(c), diagnosis.evidence:parts(c)
    out.evidence = k.evidence and pack_list(k.evidence, low_tests.pack)
    out.flows = member.pack(diagnosis.sets, c)
    for i, p in ipairs(k.confirmed) do
@@ -171,6 +171,7 @@ local function unpack_more(k, o)
    k.missing, k.spent = unpack_missing(k.missing, o), unpack_spent(k.spent, o)
    k.hard = numbers_of(k.hard, { "left" })
    k.glimpses, k.took = list_of_numbers(k.glimpses), list_of_numbers(k.took)
+   k.parts = list_of_numbers(k.parts)
    k.flows, k.more = member.unpack(k.flows, o), type(k.more) == "table" and k.more or {}
 end
 
@@ -229,7 +230,7 @@ end
 ---------------------------------------------------------------- taking it over
 
 local function new_pending()
-   return { glimpses = {}, flows = {}, counts = {}, losses = {}, bouts = {} }
+   return { glimpses = {}, parts = {}, flows = {}, counts = {}, losses = {}, bouts = {} }
 end
 
 --- Put away a component as unpacked, until finish().
@@ -240,6 +241,7 @@ function memory.add(self, c, k)
       low_tests.collect(self.pending, c, t)
    end
    self.pending.glimpses[c], self.pending.flows[c] = k.glimpses, k.flows
+   self.pending.parts[c] = k.parts
    self.pending.counts[c] = (k.low or 0) > 0 and { k.low, k.low_of } or nil
    self.evidence:restore_seen(c, k)
 end
@@ -255,6 +257,9 @@ function memory.finish(self)
    end
    for c, list in pairs(pending.glimpses) do
       self.evidence:restore_glimpses(c, list)
+   end
+   for c, list in pairs(pending.parts) do
+      self.evidence:restore_parts(c, list)
    end
    self.pending = nil
    return pending.flows

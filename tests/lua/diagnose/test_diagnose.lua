@@ -210,6 +210,30 @@ function tests.test_what_several_streams_took_is_held_against_the_best_of_one()
    lu.assertNil(w.diagnosis:component(c).took)
 end
 
+-- Two links were called slow at 0.62 and 0.67 on which a steady load ran: by 7 and 9 low tests, while
+-- some hundred were void as uneven, whose best quarters got far more.
+function tests.test_uneven_tests_speak_against_a_ceiling_and_are_kept()
+   local w = sim.new {}
+   local c, dst = w:c "n5/rx", w.topo.node_id.n5
+   local function event(src, t)
+      w.now, w.event, w.id = w.now + 3600, w.event + 1, w.id + 1
+      t.src, t.dst, t.route, t.phase, t.id = src, dst, w.topo:route(src, dst), 1, w.id
+      t.event, t.time, t.kind, t.streams, t.expected_Bps = w.event, w.now, "routine", 1, 24e6
+      w.diagnosis:observe({ t }, w.now)
+   end
+   for src = 9, 14 do
+      event(src, { class = "low", ratio = 0.3, bw_Bps = 0.3 * 24e6 })
+   end
+   local before = w.diagnosis.evidence:score(c)
+   event(9, { class = "void", bw_Bps = 0.3 * 24e6, part_Bps = 0.8 * 24e6 })
+   lu.assertAlmostEquals(w.diagnosis.evidence:score(c), before - 1, 1e-6)
+   local list = w.diagnosis.evidence:parts(c)
+   lu.assertAlmostEquals(list[1], 0.8, 1e-6)
+   lu.assertEquals(list[2], w.now)
+   local back = assert(memory.unpack(assert(memory.pack(w.diagnosis, c)), w.topo, {}))
+   lu.assertEquals(back.parts, list)
+end
+
 -- Three streams arrive there all the time, so that a test gets a quarter of what is left.
 function tests.test_a_loaded_port_is_told_from_a_slow_one_by_all_it_carries()
    for seed = 1, 4 do

@@ -242,16 +242,19 @@ function tests.test_a_stream_that_met_a_pause_has_no_ceiling()
       none, none } }))
    lu.assertEquals(t.class, "void")
    lu.assertStrContains(t.why, "uneven")
+   lu.assertAlmostEquals(t.part_Bps / t.expected_Bps, 1, 0.001)
    -- it began above its mean and was pushed aside: shared, not broken
    t = judged(report(0.5), report(0.5, { sub_bytes = { full * .7, full * .7, full * .6, full * .5,
       full * .4, full * .4, full * .4, full * .3 } }))
    lu.assertEquals(t.class, "void")
    lu.assertStrContains(t.why, "1.40 times its mean")
+   lu.assertAlmostEquals(t.part_Bps / t.expected_Bps, 0.7, 0.001)
    local even = {}
    for i = 1, 8 do
       even[i] = full / 2
    end
-   lu.assertEquals(judged(report(0.5), report(0.5, { sub_bytes = even })).class, "low")
+   t = judged(report(0.5), report(0.5, { sub_bytes = even }))
+   lu.assertEquals({ t.class, t.part_Bps }, { "low", nil })
 end
 
 return tests

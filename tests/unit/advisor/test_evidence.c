@@ -214,6 +214,88 @@ START_TEST(spells_make_the_weight)
 }
 END_TEST
 
+/* A test that is void as uneven, of which the best quarter reached so much. */
+static void uneven(uint32_t src, uint32_t dst, double part, double time)
+{
+    struct taut_measured t = {.src = src,
+                              .dst = dst,
+                              .confirms = NONE,
+                              .flows = 1,
+                              .streams = 1,
+                              .bw_Bps = -1,
+                              .part_Bps = part,
+                              .expected_Bps = 1};
+
+    taut_evidence_begin(ev);
+    ck_assert_int_eq(taut_evidence_add(ev, &t), 0);
+    commit(time);
+    ck_assert_uint_eq(count.is_void, 1);
+}
+
+START_TEST(parts_of_uneven_tests_above_the_ceiling_speak_for_busy)
+{
+    struct taut_case k;
+    uint32_t x = link_of(0, 4), n;
+
+    for (int i = 0; i < 4; i++)
+        one(0, 8, 0.41, i * HOUR);
+    double last = score(x, NONE, &k);
+    uneven(0, 8, 0.42, 2 * HOUR); /* no more than a ceiling's noise */
+    ck_assert_double_eq(score(x, NONE, &k), last);
+    uneven(0, 8, 0.8, 2 * HOUR);
+    ck_assert_double_eq_tol(score(x, NONE, &k), last - 1, 1e-9);
+    for (int i = 0; i < 5; i++) /* those of one spell are not independent */
+        uneven(0, 8, 0.8, 2 * HOUR + i);
+    ck_assert_double_eq_tol(score(x, NONE, &k), last - 2, 1e-9);
+    uneven(1, 9, 0.8, 3 * HOUR);
+    ck_assert_double_eq_tol(score(x, NONE, &k), last - 3, 1e-9);
+    taut_evidence_parts(ev, x, &n);
+    ck_assert_uint_eq(n, 4); /* three of a spell are kept */
+    ck_assert_uint_eq(k.low, 4);
+    /* nor do they speak of what nothing speaks against */
+    uneven(2, 3, 0.8, 4 * HOUR);
+    ck_assert_ptr_null(taut_evidence_parts(ev, taut_graph_tx(2), &n));
+}
+END_TEST
+
+START_TEST(parts_before_a_case_began_say_nothing)
+{
+    struct taut_case k;
+    uint32_t x = link_of(0, 4);
+
+    one(0, 8, 0.7, 0);
+    uneven(0, 8, 0.9, 1);
+    for (int i = 2; i < 6; i++)
+        one(0, 8, 0.3, i * HOUR);
+    double now = score(x, NONE, &k);
+    ck_assert_double_eq_tol(k.best, 0.3, 1e-6);
+    uneven(0, 8, 0.9, 5 * HOUR + 1);
+    ck_assert_double_eq_tol(score(x, NONE, &k), now - 1, 1e-9);
+}
+END_TEST
+
+START_TEST(parts_are_bounded_and_come_back)
+{
+    uint32_t x = link_of(0, 4), n;
+    struct taut_glimpse kept[TAUT_EVIDENCE_PARTS];
+
+    one(0, 8, 0.41, 0);
+    for (int i = 0; i < 3 * TAUT_EVIDENCE_PARTS; i++)
+        uneven(0, 8, 0.8, i * HOUR / 2);
+    const struct taut_glimpse *list = taut_evidence_parts(ev, x, &n);
+    ck_assert_uint_eq(n, TAUT_EVIDENCE_PARTS);
+    memcpy(kept, list, sizeof(kept));
+    for (uint32_t i = 1; i < n; i++)
+        ck_assert_double_gt(kept[i].time, kept[i - 1].time);
+    taut_evidence_void(ev);
+    one(0, 8, 0.41, 0);
+    taut_evidence_restore_parts(ev, x, kept, n);
+    list = taut_evidence_parts(ev, x, &n);
+    ck_assert_uint_eq(n, TAUT_EVIDENCE_PARTS);
+    ck_assert_mem_eq(list, kept, sizeof(kept));
+}
+END_TEST
+
 START_TEST(fair_shares_weigh_less)
 {
     struct taut_case k;
@@ -782,6 +864,9 @@ int main(void)
     tcase_add_test(tc, silence_accuses_the_way_back);
     tcase_add_test(tc, spells_make_the_weight);
     tcase_add_test(tc, fair_shares_weigh_less);
+    tcase_add_test(tc, parts_of_uneven_tests_above_the_ceiling_speak_for_busy);
+    tcase_add_test(tc, parts_before_a_case_began_say_nothing);
+    tcase_add_test(tc, parts_are_bounded_and_come_back);
     tcase_add_test(tc, what_yields_to_several_streams_is_busy);
     tcase_add_test(tc, a_neighbour_that_is_well_says_nothing);
     tcase_add_test(tc, a_case_begins_with_an_event);
