@@ -61,7 +61,7 @@ static int open_receives(struct taut_ofi *o, struct taut_error *err)
 {
     struct fi_rx_attr attr = *o->info->rx_attr;
 
-    attr.size = TAUT_OFI_BUFFERS;
+    attr.size = TAUT_OFI_RECEIVES;
     attr.iov_limit = 1;
     int rc = fi_srx_context(o->domain, &attr, &o->rx, NULL);
     return rc ? taut_ofi_failed(err, "fi_srx_context", rc) : 0;

@@ -74,8 +74,8 @@ static struct fi_info *make_hints(const char *provider, const char *domain)
     h->rx_attr->msg_order = FI_ORDER_SAS;
     if (is_by_messages(provider)) {
         /* a queue pair for each peer: no longer than we have buffers */
-        h->tx_attr->size = 2 * TAUT_OFI_BUFFERS;
-        h->rx_attr->size = TAUT_OFI_BUFFERS;
+        h->tx_attr->size = 2 * TAUT_OFI_SENDS;
+        h->rx_attr->size = TAUT_OFI_RECEIVES;
     }
     if (*provider)
         h->fabric_attr->prov_name = name_of(provider);
@@ -187,7 +187,7 @@ static int get_info(struct taut_ofi *o, const char *node, const char *provider,
 static int open_queue(struct taut_ofi *o, struct taut_error *err)
 {
     struct fi_cq_attr attr = {
-        .size = 4 * TAUT_OFI_BUFFERS,
+        .size = 2 * (TAUT_OFI_SENDS + TAUT_OFI_RECEIVES),
         .format = FI_CQ_FORMAT_MSG,
         .wait_obj = FI_WAIT_FD,
     };
@@ -298,7 +298,7 @@ static int register_area(struct taut_ofi *o, size_t n, struct taut_error *err)
 /* All receives are posted before anybody learns of the endpoint. */
 static int make_buffers(struct taut_ofi *o, struct taut_error *err)
 {
-    size_t n = 2 * TAUT_OFI_BUFFERS * o->message;
+    size_t n = (TAUT_OFI_SENDS + TAUT_OFI_RECEIVES) * o->message;
     int rc = 0;
 
     o->area = calloc(1, n);
@@ -307,11 +307,11 @@ static int make_buffers(struct taut_ofi *o, struct taut_error *err)
         return taut_ofi_failed(err, "buffers", -FI_ENOMEM);
     if (register_area(o, n, err) < 0)
         return -1;
-    for (int i = 0; i < 2 * TAUT_OFI_BUFFERS; i++) {
+    for (int i = 0; i < TAUT_OFI_SENDS + TAUT_OFI_RECEIVES; i++) {
         struct taut_ofi_buffer *b = &o->buffers[i];
 
         b->bytes = o->area + (size_t)i * o->message;
-        b->is_send = i < TAUT_OFI_BUFFERS;
+        b->is_send = i < TAUT_OFI_SENDS;
         if (b->is_send)
             taut_ofi_give(o, b);
         else

@@ -23,7 +23,12 @@
 #define TAUT_OFI_MESSAGE_PINNED (64u * 1024)
 #define TAUT_OFI_MESSAGE (512u * 1024)
 #define TAUT_ENDPOINT_BYTES TAUT_OFI_NAME_BYTES
-#define TAUT_OFI_BUFFERS 16
+#define TAUT_OFI_SENDS 16
+#define TAUT_OFI_RECEIVES 40
+/* Messages with data under way to one peer's connection at most, so that those of two
+ * peers, and others, find a receive posted: what does not is sent again by the adapter
+ * after a pause (RNR timer) in which a test of 25 ms at 400 Gb/s could send 30 MB. */
+#define TAUT_OFI_WINDOW 16
 
 /* A buffer, ours or the provider's.  libfabric hands back the address of
  * 'context'. */
@@ -55,7 +60,7 @@ struct taut_ofi {
     unsigned char name[TAUT_ENDPOINT_BYTES];
     size_t name_length;
     unsigned char *area; /* all buffers' bytes */
-    struct taut_ofi_buffer buffers[2 * TAUT_OFI_BUFFERS];
+    struct taut_ofi_buffer buffers[TAUT_OFI_SENDS + TAUT_OFI_RECEIVES];
     struct taut_ofi_buffer *free_sends;
     int free_send_count;
     struct taut_ofi_buffer *unposted; /* receives that it had no room for */

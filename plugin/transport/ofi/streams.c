@@ -8,7 +8,12 @@
  *   DATA    bytes follow
  *   ACK     value: payload bytes that were taken so far
  *   RESET   the stream is over
- * What was sent and not acknowledged is under way, wherever it stands. */
+ * What was sent and not acknowledged is under way, wherever it stands.
+ *
+ * Where each peer has a connection, all of them share the receives that an endpoint
+ * has posted, and nothing holds a sender back before these run out.  So the data of
+ * all streams to one peer are at most TAUT_OFI_WINDOW messages under way; each may
+ * have one, or those that come first would leave the last of 16 none. */
 #include <config.h>
 
 #include <errno.h>
@@ -25,7 +30,19 @@
  * a test over what is very slow has many of them, and grows with the rate. */
 #define CHUNK_US 2000
 #define CHUNK_MIN 8192
+#define CHUNK_MIN_PINNED 2048 /* of connections, whose heads are smaller */
+
+/* Of a connection nothing that was sent can be taken back: it goes out when the next
+ * test has begun.  So a stream has no more under way than this of its rate, and as many
+ * of the least messages until that is known. */
+#define WINDOW_US 8000
+#define WINDOW_FIRST 4
 #define BURST_BYTES (64 * 1024) /* pass buckets of tokens at once: no rate */
+
+static size_t least_chunk(const struct taut_ofi_streams *o)
+{
+    return o->net.msg != NULL ? CHUNK_MIN_PINNED : CHUNK_MIN;
+}
 
 /* The stream a message is for, or NULL. */
 static struct taut_ofi_stream *find(struct taut_ofi_streams *o, uint64_t number)
@@ -51,7 +68,8 @@ int taut_ofi_stream_new(struct taut_ofi_streams *o, enum taut_ofi_state state)
         s->own =
             (noise | TAUT_OFI_STREAMS) / TAUT_OFI_STREAMS * TAUT_OFI_STREAMS +
             (uint64_t)i;
-        s->chunk = CHUNK_MIN;
+        s->chunk = least_chunk(o);
+        s->window = WINDOW_FIRST * s->chunk;
         s->opened_ns = taut_now_ns();
         if (i >= o->used)
             o->used = i + 1;
@@ -102,6 +120,57 @@ void taut_ofi_tell_due(struct taut_ofi_streams *o, struct taut_ofi_stream *s)
         s->unacked = 0;
 }
 
+/* Its messages count, where there are connections. */
+static int *under_way_to(struct taut_ofi_streams *o,
+                     const struct taut_ofi_stream *s)
+{
+    return o->net.msg != NULL && s->address < TAUT_OFI_PEERS
+               ? &o->under_way[s->address]
+               : NULL;
+}
+
+bool taut_ofi_may_send(const struct taut_ofi_streams *o,
+                       const struct taut_ofi_stream *s)
+{
+    return s->state == TAUT_OFI_STATE_OPEN &&
+           o->net.free_send_count > TAUT_OFI_RESERVE &&
+           (o->net.msg == NULL || s->address >= TAUT_OFI_PEERS ||
+            s->under_way == 0 ||
+            (o->under_way[s->address] < TAUT_OFI_WINDOW &&
+             s->sent_bytes - s->acked_bytes < (int64_t)s->window));
+}
+
+static void note_sent(struct taut_ofi_streams *o, struct taut_ofi_stream *s)
+{
+    int *count = under_way_to(o, s);
+
+    if (count == NULL)
+        return;
+    s->ends[(s->oldest + s->under_way++) % TAUT_OFI_WINDOW] = s->sent_bytes;
+    ++*count;
+}
+
+static void note_acked(struct taut_ofi_streams *o, struct taut_ofi_stream *s)
+{
+    int *count = under_way_to(o, s);
+
+    while (s->under_way > 0 && s->ends[s->oldest] <= s->acked_bytes) {
+        s->oldest = (s->oldest + 1) % TAUT_OFI_WINDOW;
+        s->under_way--;
+        --*count;
+    }
+}
+
+void taut_ofi_stream_end(struct taut_ofi_streams *o, struct taut_ofi_stream *s)
+{
+    int *count = under_way_to(o, s);
+
+    if (count != NULL)
+        *count -= s->under_way;
+    s->under_way = 0;
+    s->state = TAUT_OFI_STATE_FREE;
+}
+
 ssize_t taut_ofi_send_data(struct taut_ofi_streams *o,
                            struct taut_ofi_stream *s, const void *data,
                            size_t n)
@@ -113,9 +182,8 @@ ssize_t taut_ofi_send_data(struct taut_ofi_streams *o,
         errno = s->error ? s->error : o->net.error;
         return -1;
     }
-    b = s->state == TAUT_OFI_STATE_OPEN
-            ? taut_ofi_take(&o->net, TAUT_OFI_RESERVE)
-            : NULL;
+    b = taut_ofi_may_send(o, s) ? taut_ofi_take(&o->net, TAUT_OFI_RESERVE)
+                                : NULL;
     if (b == NULL) {
         errno = EAGAIN;
         return -1;
@@ -126,6 +194,7 @@ ssize_t taut_ofi_send_data(struct taut_ofi_streams *o,
     if (post(o, s, b, head) < 0)
         return -1;
     s->sent_bytes += (int64_t)n;
+    note_sent(o, s);
     return (ssize_t)n;
 }
 
@@ -161,13 +230,18 @@ static void keep(struct taut_ofi_stream *s, struct taut_ofi_buffer *b)
     s->last = b;
 }
 
-/* As much as the rate carries in CHUNK_US; not yet known at the start, and
- * what passes buckets of tokens at once tells nothing of it. */
+static size_t between(double x, size_t least, size_t most)
+{
+    return x < (double)least ? least : x < (double)most ? (size_t)x : most;
+}
+
+/* As much as the rate carries in CHUNK_US, and in WINDOW_US; not yet known at the
+ * start, and what passes buckets of tokens at once tells nothing of it. */
 static void adjust_chunk(const struct taut_ofi_streams *o,
                          struct taut_ofi_stream *s)
 {
-    int64_t now_ns = taut_now_ns(), chunk;
-    size_t most = taut_ofi_payload(o);
+    int64_t now_ns = taut_now_ns();
+    size_t most = taut_ofi_payload(o), least = least_chunk(o);
 
     if (s->acked_bytes < BURST_BYTES)
         return;
@@ -177,19 +251,20 @@ static void adjust_chunk(const struct taut_ofi_streams *o,
     }
     if (now_ns == s->burst_ns)
         return;
-    chunk = (int64_t)((double)(s->acked_bytes - s->burst_bytes) /
-                      (double)(now_ns - s->burst_ns) * 1000 * CHUNK_US);
-    if (chunk < CHUNK_MIN)
-        chunk = CHUNK_MIN;
-    s->chunk = chunk < (int64_t)most ? (size_t)chunk : most;
+    double per_us = (double)(s->acked_bytes - s->burst_bytes) * 1000 /
+                    (double)(now_ns - s->burst_ns);
+    s->chunk = between(per_us * CHUNK_US, least, most);
+    s->window = between(per_us * WINDOW_US, WINDOW_FIRST * least,
+                        TAUT_OFI_WINDOW * most);
 }
 
-static void take_ack(const struct taut_ofi_streams *o,
-                     struct taut_ofi_stream *s, uint64_t bytes)
+static void take_ack(struct taut_ofi_streams *o, struct taut_ofi_stream *s,
+                     uint64_t bytes)
 {
     if (bytes > (uint64_t)s->sent_bytes || (int64_t)bytes < s->acked_bytes)
         return;
     s->acked_bytes = (int64_t)bytes;
+    note_acked(o, s);
     adjust_chunk(o, s);
 }
 
@@ -251,6 +326,6 @@ void taut_ofi_progress(struct taut_ofi_streams *o)
 {
     struct taut_ofi_event event;
 
-    for (int i = 0; i < TAUT_OFI_BUFFERS && taut_ofi_next(&o->net, &event); i++)
+    for (int i = 0; i < TAUT_OFI_RECEIVES && taut_ofi_next(&o->net, &event); i++)
         take_event(o, &event);
 }

@@ -8,6 +8,7 @@
 #include "plugin/transport/ofi/ofi.h"
 
 #define TAUT_OFI_STREAMS 2048 /* at once; a number's lower bits */
+#define TAUT_OFI_PEERS 2048   /* addresses are below */
 #define TAUT_OFI_RESERVE 4 /* buffers that data leaves to other messages */
 
 enum taut_ofi_state {
@@ -23,10 +24,13 @@ struct taut_ofi_stream {
     fi_addr_t address;
     int error;              /* an errno: it is over */
     enum taut_ofi_type due; /* OPEN or OPENED has yet to go out */
-    size_t chunk;
+    size_t chunk, window; /* bytes of a message, and under way */
     int64_t opened_ns, rtt_ns;
     int64_t burst_ns, burst_bytes; /* when and where the rate begins */
     int64_t sent_bytes, acked_bytes;
+    int64_t ends[TAUT_OFI_WINDOW]; /* of what is under way: sent_bytes after each
+                                      message, a ring, the oldest at 'oldest' */
+    int oldest, under_way;
     int64_t taken_bytes; /* by our side */
     int unacked;         /* messages taken and not acknowledged */
     struct taut_ofi_buffer *first, *last; /* what came and was not taken */
@@ -36,6 +40,8 @@ struct taut_ofi_streams {
     struct taut_ofi_streams *next; /* left open */
     struct taut_ofi net;
     struct taut_ofi_stream streams[TAUT_OFI_STREAMS];
+    int under_way[TAUT_OFI_PEERS]; /* messages with data, by address, where
+                                      peers' receives may run out */
     int used; /* no stream at or above this was ever used */
 };
 
@@ -55,6 +61,13 @@ int taut_ofi_tell(struct taut_ofi_streams *o, struct taut_ofi_stream *s,
 
 /* Send what is due; what cannot be sent now stays due. */
 void taut_ofi_tell_due(struct taut_ofi_streams *o, struct taut_ofi_stream *s);
+
+/* May a message with data go out: is a buffer free, and a receive of the peer's? */
+bool taut_ofi_may_send(const struct taut_ofi_streams *o,
+                       const struct taut_ofi_stream *s);
+
+/* The stream is over: what it had under way is nobody's. */
+void taut_ofi_stream_end(struct taut_ofi_streams *o, struct taut_ofi_stream *s);
 
 /* Send up to a message's worth of data; NULL: whatever the buffer holds.
  * Returns how much, or -1 with errno EAGAIN or why. */

@@ -114,8 +114,7 @@ static bool is_ready(const struct taut_ofi_streams *o,
         return true;
     if ((events & POLLIN) && s->first != NULL)
         return true;
-    return (events & POLLOUT) && s->state == TAUT_OFI_STATE_OPEN &&
-           o->net.free_send_count > TAUT_OFI_RESERVE;
+    return (events & POLLOUT) && taut_ofi_may_send(o, s);
 }
 
 static bool has_waiting(const struct taut_ofi_streams *o)
@@ -300,7 +299,7 @@ static void ofi_reset(struct taut_endpoint *ep, int stream)
         s->first = b->next;
         taut_ofi_give(&o->net, b);
     }
-    s->state = TAUT_OFI_STATE_FREE;
+    taut_ofi_stream_end(o, s);
 }
 
 const struct taut_transport taut_transport_module = {

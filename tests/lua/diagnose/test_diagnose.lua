@@ -210,8 +210,8 @@ function tests.test_what_several_streams_took_is_held_against_the_best_of_one()
    lu.assertNil(w.diagnosis:component(c).took)
 end
 
--- Two links were called slow at 0.62 and 0.67 on which a steady load ran: by 7 and 9 low tests, while
--- some hundred were void as uneven, whose best quarters got far more.
+-- Two links were called slow at 0.62 and 0.67 on which a steady load ran: by 7 and 9 low tests,
+-- while some hundred were void as uneven, whose best quarters got far more.
 function tests.test_uneven_tests_speak_against_a_ceiling_and_are_kept()
    local w = sim.new {}
    local c, dst = w:c "n5/rx", w.topo.node_id.n5

@@ -340,6 +340,97 @@ START_TEST(a_module_that_is_not_there_is_named)
 }
 END_TEST
 
+/* ---- what may be under way ---- */
+
+#define MANY 16 /* streams of a confirming test */
+
+/* Open so many streams from a to b. */
+static void connect_streams(int n, int *out, int *in)
+{
+    const struct taut_transport *t = &taut_transport_ofi;
+    int accepted = 0, connected = 0;
+    int64_t end = taut_now_ns() + 20 * TAUT_S_NS;
+
+    for (int i = 0; i < n; i++) {
+        do
+            out[i] = t->connect(&a.endpoint, b.endpoint.name, 0);
+        while (out[i] < 0 && errno == EAGAIN && taut_now_ns() < end);
+        ck_assert_int_ge(out[i], 0);
+    }
+    while ((accepted < n || connected < n) && taut_now_ns() < end) {
+        int s = t->accept(&b.endpoint);
+        if (s >= 0)
+            in[accepted++] = s;
+        if (connected < n && t->connected(&a.endpoint, out[connected]) == 0)
+            connected++;
+    }
+    ck_assert_int_eq(accepted, n);
+    ck_assert_int_eq(connected, n);
+}
+
+/* Messages that the streams take before none takes any more. */
+static int fill_all(const int *out, int n, int *by_stream)
+{
+    int messages = 0;
+
+    for (int round = 0; round < 1000; round++)
+        for (int i = 0; i < n; i++) {
+            taut_transport_ofi.queued(&a.endpoint, out[i]); /* what went out */
+            if (taut_transport_ofi.fill(&a.endpoint, out[i], 1 << 20) <= 0)
+                continue;
+            messages++;
+            by_stream[i]++;
+        }
+    return messages;
+}
+
+/* Receives are shared by all who send: whoever sends without end to a peer that does
+ * not take it would use them all up, and adapters make pauses of that. */
+START_TEST(who_does_not_take_is_sent_little)
+{
+    const struct taut_transport *t = &taut_transport_ofi;
+    int out[MANY], in[MANY], by[MANY] = {0}, again[MANY] = {0}, taken = 0;
+    int64_t end = taut_now_ns() + 20 * TAUT_S_NS;
+
+    struct taut_pollset set;
+
+    ck_assert_int_eq(taut_pollset_init(&set, 4), 0);
+    connect_streams(MANY, out, in);
+    ck_assert_int_eq(fill_all(out, MANY, by), MANY);
+    for (int i = 0; i < MANY; i++) /* the last has one, too */
+        ck_assert_int_eq(by[i], 1);
+    while (taken < MANY && taut_now_ns() < end)
+        for (int i = 0; i < MANY; i++) {
+            taken += t->discard(&b.endpoint, in[i]) > 0;
+            taut_pollset_begin(&set, end);
+            t->watch(&b.endpoint, in[i], 0, &set); /* tells what was taken */
+        }
+    ck_assert_int_eq(taken, MANY);
+    for (int n = 0; n < MANY && taut_now_ns() < end;)
+        n += fill_all(out, MANY, again);
+    for (int i = 0; i < MANY; i++)
+        ck_assert_int_eq(again[i], 1);
+    for (int i = 0; i < MANY; i++)
+        t->reset(&a.endpoint, out[i]);
+    taut_pollset_fini(&set);
+}
+END_TEST
+
+START_TEST(one_stream_has_few_messages_under_way_before_its_rate_is_known)
+{
+    int out, in, by = 0;
+
+    connect_streams(1, &out, &in);
+    ck_assert_int_eq(fill_all(&out, 1, &by), 4);
+    ck_assert_int_le(taut_transport_ofi.queued(&a.endpoint, out), 4 * 2048);
+    taut_transport_ofi.reset(&a.endpoint, out);
+    /* what was under way is nobody's any more */
+    connect_streams(1, &out, &in);
+    by = 0;
+    ck_assert_int_eq(fill_all(&out, 1, &by), 4);
+}
+END_TEST
+
 static TCase *streams(const char *name, SFun setup)
 {
     TCase *tc = tcase_create(name);
@@ -361,7 +452,7 @@ static TCase *streams(const char *name, SFun setup)
 
 int main(void)
 {
-    TCase *broken = tcase_create("broken");
+    TCase *broken = tcase_create("broken"), *connections;
     char folder[4096];
     Suite *suite = suite_create("ofi");
     SRunner *runner;
@@ -372,7 +463,11 @@ int main(void)
     modules = folder;
     tcase_set_timeout(broken, 120);
     suite_add_tcase(suite, streams("datagrams", setup_datagrams));
-    suite_add_tcase(suite, streams("connections", setup_connections));
+    connections = streams("connections", setup_connections);
+    tcase_add_test(connections, who_does_not_take_is_sent_little);
+    tcase_add_test(connections,
+                   one_stream_has_few_messages_under_way_before_its_rate_is_known);
+    suite_add_tcase(suite, connections);
     tcase_add_test(broken, a_provider_that_is_not_there_is_named);
     tcase_add_test(broken, a_module_that_is_not_there_is_named);
     suite_add_tcase(suite, broken);
