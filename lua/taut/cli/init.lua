@@ -5,7 +5,6 @@ local argparse = require "argparse"
 local ask = require "taut.base.ask"
 local tables = require "taut.base.tables"
 local json = require "taut.json"
-local old = require "taut.cli.old"
 local report = require "taut.report"
 local step = require "taut.survey.step"
 local sys = require "taut.sys"
@@ -72,9 +71,6 @@ local function parser_of()
       local name, folder = entry[1], entry[2]
       local m = require("taut.cli." .. (folder and folder .. "." or "") .. name)
       local sub = parser:command(name):summary(m.summary):description(m.summary)
-      for _, word in ipairs(old.names(nil, name)) do
-         sub:hidden_name(word)
-      end
       m.setup(sub)
       if m.has_json ~= false then
          sub:flag("--json"):description "Print the answer as JSON."
@@ -155,7 +151,6 @@ function cli.main(arg)
       report.complain(err)
       return 2
    end
-   old.hint(arg, args.command)
    args.argv, args.parser = arg, parser
    return run(modules[args.command], args)
 end

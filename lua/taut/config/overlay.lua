@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What a file gives is checked and laid over the defaults.
-local settings = require "taut.config.settings"
 
 local overlay = {}
 
@@ -61,27 +60,14 @@ function overlay.defaults(known)
    return out
 end
 
--- An old name's new one, with a hint.
-local function name_of(from, section, name)
-   local new = section and settings.old[section] and settings.old[section][name]
-   if new then
-      from.hints[#from.hints + 1] = ("%s%s is called %s now"):format(at(from, section,
-         name), full(section, name), full(section, new))
-   end
-   return new or name
-end
-
 -- One setting into `out`; true, or nil and the error text.
 local function take_one(from, out, rule, section, name, value)
    if from.is_model and not rule.model then
       return unknown(from, section, name, "a setting of taut.lua, and no number of the model")
    end
-   local v, what, hint = rule[2](value)
+   local v, what, got = rule[2](value)
    if v == nil then
-      return expected(from, section, name, what, hint or value)
-   end
-   if hint then
-      from.hints[#from.hints + 1] = at(from, section, name) .. hint
+      return expected(from, section, name, what, got or value)
    end
    if rule.model and not from.is_model then
       from.numbers[#from.numbers + 1] = full(section, name)
@@ -92,15 +78,14 @@ end
 
 --- What a file gives over what is in `out`.
 -- @param from table: path (nil: of no file); is_model (model.lua, or the table `model` of
---   taut.lua); hints, and numbers (of the model, though they stand in taut.lua): arrays to add to
+--   taut.lua); numbers (of the model, though they stand in taut.lua): an array to add to
 -- @param known settings.all, or a section of it
 -- @return true, or nil and the error text
 function overlay.take(from, out, given, known, section)
-   for given_name, value in pairs(given) do
-      local name = name_of(from, section, given_name)
+   for name, value in pairs(given) do
       local rule, ok, err = known[name]
       if rule == nil then
-         return unknown(from, section, given_name, "not a setting")
+         return unknown(from, section, name, "not a setting")
       elseif is_setting(rule) then
          ok, err = take_one(from, out, rule, section, name, value)
       elseif type(value) ~= "table" then

@@ -92,9 +92,4 @@ end
 
 return {
    all = all,
-   -- section → old name → the one that took its place
-   old = {
-      policy = { release_after_clean = "resume_after_clean", flapping = "repeated",
-         flapping_days = "repeated_days" },
-   },
 }

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What values may be: each check is a function of a value that returns what to take, or nil and
--- what was expected.  A third result is a hint: an old word was understood; after nil, what is said
--- to stand there instead of the value.
+-- what was expected, and perhaps what is said to stand there instead of the value.
 local address = require "taut.store.address"
 local hostlist = require "taut.hostlist"
 local ingest = require "taut.events.ingest"
@@ -65,15 +64,12 @@ function values.one_of(...)
    end
 end
 
---- "observe" or "drain".  In the code, in the database and in JSON the latter is "enable", the
--- older word.
+--- "observe" or "drain"; in the code, in the database and in JSON the latter is "enable".
 function values.mode(v)
    if v == "observe" then
       return v
    elseif v == "drain" then
       return "enable"
-   elseif v == "enable" then
-      return v, nil, 'mode "enable" is called "drain" now'
    end
    return nil, "one of observe, drain"
 end

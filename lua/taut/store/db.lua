@@ -162,6 +162,9 @@ end
 --- Run fn(…) in a transaction; an error leaves nothing of it.  Begin and end are statements,
 -- because the drivers' own do not say why they failed, a full file system for instance.
 function db.transaction(fn, ...)
+   if dialect.is_server then
+      prepare(dialect.rollback[1]) -- PostgreSQL prepares nothing after an error
+   end
    db.run(dialect.begin[1])
    local ok, result = pcall(fn, ...)
    if ok then
@@ -288,7 +291,7 @@ function db.open(where, o)
 end
 
 function db.close()
-   prepared = {}
+   prepared, texts = {}, {}
    conn:close()
 end
 

@@ -4,15 +4,16 @@
 -- keyword somewhere (user, partition), stands in quotes.
 local schema = {}
 
-schema.version = 10
-
 -- One list of statements per version; an empty database gets all of them in order.
 schema.steps = {
    {
+      [[CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL)]],
+
+      -- checks and their tests; trace_ns: how long the node that took longest asked for the ways
       [[CREATE TABLE event (
            id INTEGER PRIMARY KEY, time REAL NOT NULL, purpose TEXT NOT NULL, job INTEGER,
            restart INTEGER, uid INTEGER, nodes TEXT, expected INTEGER, heard INTEGER,
-           tests INTEGER, note TEXT)]],
+           tests INTEGER, note TEXT, trace_ns INTEGER)]],
       [[CREATE INDEX event_job ON event (job)]],
       [[CREATE INDEX event_time ON event (time)]],
       [[CREATE TABLE test (
@@ -20,34 +21,52 @@ schema.steps = {
            src TEXT NOT NULL, dst TEXT NOT NULL, route TEXT NOT NULL, kind TEXT, confirms TEXT,
            phase INTEGER, streams INTEGER, "expected_Bps" REAL, "bw_Bps" REAL, "sender_Bps" REAL,
            ratio REAL, rtt_ns INTEGER, peak REAL, delay_ns INTEGER, foreign_bytes INTEGER,
-           class TEXT NOT NULL, why TEXT)]],
+           class TEXT NOT NULL, why TEXT, stalls INTEGER, stalled_at TEXT)]],
       [[CREATE INDEX test_event ON test (event)]],
       [[CREATE INDEX test_src ON test (src, time)]],
       [[CREATE INDEX test_dst ON test (dst, time)]],
       [[CREATE INDEX test_time ON test (time)]],
+
+      -- what is known of components: verdicts, each one's record, evidence that stands, and what
+      -- tests saw of all of them, in slices (snapshot.lua)
       [[CREATE TABLE verdict (
            id INTEGER PRIMARY KEY, time REAL NOT NULL, component TEXT NOT NULL,
            was TEXT NOT NULL, state TEXT NOT NULL, evidence TEXT)]],
       [[CREATE INDEX verdict_component ON verdict (component, time)]],
+      [[CREATE INDEX verdict_time ON verdict (time)]],
+      [[CREATE TABLE component (name TEXT PRIMARY KEY, data TEXT NOT NULL)]],
+      [[CREATE TABLE evidence (
+           component TEXT NOT NULL, origin TEXT NOT NULL, data TEXT NOT NULL,
+           PRIMARY KEY (component, origin))]],
+      [[CREATE TABLE seen (part TEXT PRIMARY KEY, seq INTEGER NOT NULL, data TEXT NOT NULL)]],
+
+      -- what was done, for what, and by which of several tautd (leases.lua)
       [[CREATE TABLE action (
            id INTEGER PRIMARY KEY, time REAL NOT NULL, node TEXT NOT NULL, action TEXT NOT NULL,
-           who TEXT, reason TEXT, result TEXT)]],
-      [[CREATE TABLE component (name TEXT PRIMARY KEY, data TEXT NOT NULL)]],
+           who TEXT, reason TEXT, result TEXT, component TEXT, evidence TEXT, token INTEGER)]],
+      [[CREATE INDEX action_time ON action (time)]],
       [[CREATE TABLE drained (node TEXT PRIMARY KEY, data TEXT NOT NULL)]],
-      [[CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL)]],
+      [[CREATE TABLE lease (
+           name TEXT PRIMARY KEY, token INTEGER NOT NULL, beat INTEGER NOT NULL,
+           holder TEXT NOT NULL, host TEXT NOT NULL, offered TEXT NOT NULL,
+           waiting TEXT NOT NULL, waiting_beat INTEGER NOT NULL)]],
+
+      -- counters: at a job's begin, what they grew by, and the last that each node told
       [[CREATE TABLE sample (
            job INTEGER NOT NULL, restart INTEGER NOT NULL, node TEXT NOT NULL,
            purpose TEXT NOT NULL, time REAL NOT NULL, boot TEXT, counters TEXT NOT NULL,
-           PRIMARY KEY (job, restart, node, purpose))]],
+           mono REAL, host_boot TEXT, PRIMARY KEY (job, restart, node, purpose))]],
       [[CREATE INDEX sample_time ON sample (time)]],
       [[CREATE TABLE growth (
            job INTEGER NOT NULL, restart INTEGER NOT NULL, node TEXT NOT NULL,
-           interface TEXT NOT NULL, time REAL NOT NULL, seconds REAL, counters TEXT NOT NULL,
-           PRIMARY KEY (job, restart, node, interface))]],
-   },
-   -- 2: observations (what counters, sweeps and logs saw), the places and jobs each concerns, the
-   -- last reading of each node, evidence that stands, how far logs were read
-   {
+           interface TEXT NOT NULL, source TEXT NOT NULL, time REAL NOT NULL, seconds REAL,
+           counters TEXT NOT NULL, note TEXT,
+           PRIMARY KEY (job, restart, node, interface, source))]],
+      [[CREATE INDEX growth_time ON growth (time)]],
+      [[CREATE TABLE reading (node TEXT PRIMARY KEY, data TEXT NOT NULL)]],
+
+      -- what counters, sweeps and logs saw, the places and jobs each concerns, and how far logs
+      -- were read
       [[CREATE TABLE observation (
            id INTEGER PRIMARY KEY, source TEXT NOT NULL, begin REAL, time REAL NOT NULL,
            seconds REAL, jump REAL, scope TEXT, node TEXT, what TEXT NOT NULL,
@@ -62,79 +81,30 @@ schema.steps = {
            job INTEGER NOT NULL, observation INTEGER NOT NULL,
            PRIMARY KEY (job, observation)) WITHOUT ROWID]],
       [[CREATE INDEX observation_job_of ON observation_job (observation)]],
-      [[CREATE TABLE reading (node TEXT PRIMARY KEY, data TEXT NOT NULL)]],
-      [[CREATE TABLE evidence (
-           component TEXT NOT NULL, origin TEXT NOT NULL, data TEXT NOT NULL,
-           PRIMARY KEY (component, origin))]],
       [[CREATE TABLE log_position (path TEXT PRIMARY KEY, data TEXT NOT NULL)]],
-      [[CREATE TABLE job_growth (
-           job INTEGER NOT NULL, restart INTEGER NOT NULL, node TEXT NOT NULL,
-           interface TEXT NOT NULL, source TEXT NOT NULL, time REAL NOT NULL, seconds REAL,
-           counters TEXT NOT NULL, note TEXT,
-           PRIMARY KEY (job, restart, node, interface, source))]],
-      [[INSERT INTO job_growth (job, restart, node, interface, source, time, seconds, counters)
-           SELECT job, restart, node, interface, 'netdev', time, seconds, counters FROM growth]],
-      [[DROP TABLE growth]],
-      [[ALTER TABLE job_growth RENAME TO growth]],
-      [[CREATE INDEX growth_time ON growth (time)]],
-      [[ALTER TABLE sample ADD COLUMN mono REAL]],
-      [[ALTER TABLE sample ADD COLUMN host_boot TEXT]],
-      [[ALTER TABLE test ADD COLUMN stalls INTEGER]],
-      [[ALTER TABLE test ADD COLUMN stalled_at TEXT]],
-   },
-   -- 3: what an action was for, and its evidence
-   {
-      [[ALTER TABLE action ADD COLUMN component TEXT]],
-      [[ALTER TABLE action ADD COLUMN evidence TEXT]],
-      [[CREATE INDEX action_time ON action (time)]],
-      [[CREATE INDEX verdict_time ON verdict (time)]],
-   },
-   -- 4: what jobs used of the network, and how they were steered
-   {
+
+      -- what jobs used of the network, how they were steered, how they ended, and what `taut why`
+      -- needs of them (why/facts.lua); profiles of all users are read from one index, steered jobs
+      -- and those that lost time from few rows
       [[CREATE TABLE job (
            id INTEGER NOT NULL, restart INTEGER NOT NULL, time REAL NOT NULL,
            "user" TEXT NOT NULL, name TEXT NOT NULL, "partition" TEXT, nodes INTEGER, seconds REAL,
            wait_s REAL, "sent_Bps" REAL, "received_Bps" REAL, share REAL, uneven REAL, comm TEXT,
-           steered TEXT, PRIMARY KEY (id, restart))]],
+           steered TEXT, begin REAL, label TEXT, result TEXT, run_s REAL, cause TEXT, lost_s REAL,
+           facts TEXT, PRIMARY KEY (id, restart))]],
       [[CREATE INDEX job_time ON job (time)]],
       [[CREATE INDEX job_name ON job ("user", name, time)]],
-   },
-   -- 5: how long the node that took longest asked for the ways of its tests
-   { [[ALTER TABLE event ADD COLUMN trace_ns INTEGER]] },
-   -- 6: what tests saw of all components, in slices (snapshot.lua here)
-   { [[CREATE TABLE seen (part TEXT PRIMARY KEY, seq INTEGER NOT NULL, data TEXT NOT NULL)]] },
-   -- 7: of several tautd which one acts (leases.lua), and under which token each action was
-   {
-      [[CREATE TABLE lease (
-           name TEXT PRIMARY KEY, token INTEGER NOT NULL, beat INTEGER NOT NULL,
-           holder TEXT NOT NULL, host TEXT NOT NULL, offered TEXT NOT NULL,
-           waiting TEXT NOT NULL, waiting_beat INTEGER NOT NULL)]],
-      [[ALTER TABLE action ADD COLUMN token INTEGER]],
-   },
-   -- 8: profiles of all users are read from one index, steered jobs from one of these few
-   {
       [[CREATE INDEX job_profile ON job ("user", name, share, time, nodes, seconds, "sent_Bps",
            "received_Bps", uneven, comm)]],
       [[CREATE INDEX job_steered ON job (time) WHERE steered IS NOT NULL]],
-   },
-   -- 9: readings are texts as nodes tell them (events/readings.lua), of which an older tautd makes
-   -- nothing
-   {},
-   -- 10: of each job what `taut why` needs (why/facts.lua), how it ended, and what it lost to what
-   {
-      [[ALTER TABLE job ADD COLUMN begin REAL]],
-      [[ALTER TABLE job ADD COLUMN label TEXT]],
-      [[ALTER TABLE job ADD COLUMN result TEXT]],
-      [[ALTER TABLE job ADD COLUMN run_s REAL]],
-      [[ALTER TABLE job ADD COLUMN cause TEXT]],
-      [[ALTER TABLE job ADD COLUMN lost_s REAL]],
-      [[ALTER TABLE job ADD COLUMN facts TEXT]],
       [[CREATE INDEX job_label ON job (label)]],
       [[CREATE INDEX job_user ON job ("user", time)]],
       [[CREATE INDEX job_span ON job (time, begin, share, id)]],
       [[CREATE INDEX job_lost ON job (time) WHERE lost_s IS NOT NULL]],
    },
 }
+
+schema.version = #schema.steps
 
 --- Tables that may be written, with their columns; anything else is refused.
 schema.columns = {

@@ -81,25 +81,7 @@ function tests.test_a_failure_is_json_where_that_was_asked_for()
    end
 end
 
--- Old words of the command line do what they did, and say what they are called now.
-function tests.test_old_words_are_understood_with_a_hint()
-   for args, hint in pairs {
-      ["'release', 'n1'"] = "`taut release` is called `taut resume` now",
-      ["'policy', 'enable'"] = "`taut policy enable` is called `taut policy drain` now",
-      ["'policy', 'resume'"] = "`taut policy resume` is called `taut policy continue` now",
-      ["'repair', 'n1', '--done', '--release'"] =
-         "`taut repair --release` is called `taut repair --resume` now",
-      ["'resume', 'n1'"] = false, ["'policy', 'drain'"] = false, ["'policy', 'continue'"] = false,
-      ["'policy', 'log', '-n', 'x'"] = false, ["'repair', 'n1', '--done', '--resume'"] = false,
-   } do
-      local text, code = taut("", "'--socket', '/nonexistent/s', " .. args)
-      lu.assertEquals(code, 1, args)
-      lu.assertStrContains(text, "tautd does not answer")
-      lu.assertEquals(text:find("is called", 1, true) ~= nil, hint ~= false, args)
-      if hint then
-         lu.assertStrContains(text, hint)
-      end
-   end
+function tests.test_a_word_that_policy_does_not_know_is_an_error()
    local text, code = taut("", "'policy', 'nonsense'")
    lu.assertEquals(code, 2)
    lu.assertStrContains(text, "expected drain, observe, continue or log, got nonsense")

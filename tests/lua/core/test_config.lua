@@ -131,7 +131,7 @@ function tests.test_values_and_units_are_taken()
       checks = { link_time = false, test_ms = 20 }
       diagnosis = { suspect_low = quick }
       policy = { cap_nodes = 4, per_hour = false }
-      mode = "enable"]]))
+      mode = "drain"]]))
    lu.assertEquals(conf.checks.link_time, false)
    lu.assertEquals(conf.checks.test_ms, 20)
    lu.assertEquals(conf.checks.gap_ms, 4)
@@ -202,7 +202,7 @@ function tests.test_what_is_wrong_in_model_lua_names_that_file()
 end
 
 -- Files of before hold in every word, and say what to change.
-function tests.test_old_files_keep_working_with_a_hint()
+function tests.test_numbers_of_the_model_in_taut_lua_are_taken_with_a_hint()
    local conf = assert(load(TOPOLOGY .. [[
       diagnosis = { good = 0.7, spell_s = 60, slow_score = 10 }
       checks = { fresh_h = 0 }
@@ -211,22 +211,6 @@ function tests.test_old_files_keep_working_with_a_hint()
    lu.assertEquals(#conf.hints, 1)
    lu.assertStrContains(conf.hints[1], "checks.fresh_h, diagnosis.good, diagnosis.slow_score " ..
       "and 1 more: numbers of the model")
-   conf = assert(load(TOPOLOGY .. [[
-      mode = "enable"
-      policy = { flapping = 5, flapping_days = 7, release_after_clean = 3,
-         partitions = { debug = { mode = "enable" } } }
-   ]]))
-   lu.assertEquals({ conf.mode, conf.policy.repeated, conf.policy.repeated_days,
-      conf.policy.resume_after_clean, conf.policy.partitions.debug.mode },
-      { "enable", 5, 7, 3, "enable" })
-   local hints = table.concat(conf.hints, "\n")
-   for _, text in ipairs { 'taut.lua:7: mode "enable" is called "drain" now',
-      "taut.lua:8: policy.flapping is called policy.repeated now",
-      "policy.flapping_days is called policy.repeated_days now",
-      "policy.release_after_clean is called policy.resume_after_clean now",
-      'debug.mode "enable" is called "drain" now' } do
-      lu.assertStrContains(hints, text)
-   end
    conf = assert(load(TOPOLOGY .. 'mode = "drain"'))
    lu.assertEquals({ conf.mode, conf.hints }, { "enable", {} })
 end

@@ -1,10 +1,13 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- The store as tautd runs it: a process of its own, a real database, JSON lines.
+local db = require "taut.store.db"
 local helper = require "taut.base.helper"
 local journal = require "taut.store.journal"
 local json = require "taut.json"
 local loop = require "taut.loop"
 local lu = require "luaunit"
+local migrate = require "taut.store.migrate"
+local schema = require "taut.store.schema"
 local sys = require "taut.sys"
 local waiting = require "taut.store.waiting"
 local wire_readings = require "taut.wire.readings"
@@ -449,41 +452,31 @@ function tests.test_evidence_and_positions_come_back_and_go()
    end)
 end
 
--- A database as version 1 left it.
-function tests.test_a_database_of_version_1_is_taken_over()
-   local schema = require "taut.store.schema"
-   local dbi = require "DBI"
-   local db = assert(dbi.Connect("SQLite3", path))
-   db:autocommit(true)
-   local function run(sql, ...)
-      local stmt = assert(db:prepare(sql))
-      assert(stmt:execute(...))
-      stmt:close()
-   end
-   for _, sql in ipairs(schema.steps[1]) do
-      run(sql)
-   end
-   run "INSERT INTO setting (name, value) VALUES ('schema', '1')"
-   run "INSERT INTO growth VALUES (7, 0, 'n0', 'hsn0', 20, 10, '{\"tx_bytes\":1}')"
-   run("INSERT INTO sample VALUES (8, 0, 'n0', 'prolog', 30, 'a', ?)",
-      '[{"if":"hsn0","tx_bytes":5}]')
-   run("INSERT INTO test (id, event, time, src, dst, route, class) VALUES (1, 1, 1, 'a', 'b'," ..
-      " '', 'low')")
-   db:close()
+-- A table and a column that a later version would add, and rows that it would change; a step
+-- that fails leaves all as it was.
+function tests.test_an_older_database_is_taken_over()
    with_store(function(j, done)
-      j:add("sample", { job = 8, restart = 0, node = "n0", purpose = "epilog", time = 40,
-         boot = "a", counters = '[{"if":"hsn0","tx_bytes":9}]', mono = 3, host_boot = "h" })
-      ask(j, "growth_of_job", { job = 7 }, function(rows)
-         lu.assertEquals({ rows[1].source, rows[1].counters }, { "netdev", '{"tx_bytes":1}' })
-      end)
-      ask(j, "growth_of_job", { job = 8 }, function(rows)
-         lu.assertEquals({ rows[1].seconds, rows[1].counters }, { 10, '{"tx_bytes":4}' })
-      end)
-      ask(j, "tests_of_node", { node = "a", limit = 9 }, function(rows)
-         lu.assertEquals(#rows, 1)
-         done()
-      end)
+      j:add("setting", { name = "kept", value = "yes" })
+      j:add("component", { name = "n0/tx", data = "{}" })
+      ask(j, "tests_of_node", { node = "a", limit = 9 }, done)
    end)
+   local next_step = { [[CREATE TABLE later (name TEXT PRIMARY KEY)]],
+      [[ALTER TABLE component ADD COLUMN size INTEGER]], [[UPDATE component SET size = 3]] }
+   db.open(path, {})
+   schema.steps[2], schema.version = { next_step[1], "ALTER TABLE nowhere ADD COLUMN x INTEGER" }, 2
+   local ok, err = pcall(db.transaction, migrate.run)
+   lu.assertFalse(ok)
+   lu.assertStrContains(err, "nowhere")
+   lu.assertEquals(db.tables().later == true, db.is_loose())
+   schema.steps[2] = next_step
+   lu.assertTrue(migrate.is_needed())
+   db.transaction(migrate.run)
+   lu.assertEquals(db.rows_of "SELECT name, size FROM component", { { name = "n0/tx", size = 3 } })
+   lu.assertEquals(db.rows_of("SELECT value FROM setting WHERE name = ?", "kept")[1].value, "yes")
+   lu.assertFalse(migrate.is_needed())
+   schema.steps[2], schema.version = nil, 1
+   lu.assertErrorMsgContains("database has schema 2, this tautd knows 1", migrate.is_needed)
+   db.close()
 end
 
 local function add_job(j, id, o)

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local ask = require "taut.base.ask"
-local old = require "taut.cli.old"
 local policy_replay = require "taut.cli.act.policy_replay"
 local report = require "taut.report"
 
@@ -18,7 +17,7 @@ end
 local REQUESTS = { drain = "enable", observe = "observe", continue = "resume", log = "log" }
 
 local function word(v)
-   return REQUESTS[old.new("policy", v)], "expected drain, observe, continue or log, got " .. v
+   return REQUESTS[v], "expected drain, observe, continue or log, got " .. v
 end
 
 function policy.setup(parser)

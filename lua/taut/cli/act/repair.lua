@@ -14,7 +14,7 @@ function repair.setup(parser)
       "It was repaired: what spoke against it is forgotten, it is on probation.")
    parser:flag("-m --module"):description(
       "With --done: the modules at its ends were replaced, with all their links and nodes.")
-   parser:flag("-r --resume"):hidden_name "--release"
+   parser:flag("-r --resume")
       :description "With --done: also resume the nodes that Taut drained for it."
 end
 

@@ -12,7 +12,6 @@
 --                      them at once.  Others look at one after the other, and give their answers
 --                      with common.json
 local json = require "taut.json"
-local old = require "taut.cli.old"
 local report = require "taut.report"
 local scene = require "taut.cli.topology.scene"
 
@@ -31,9 +30,6 @@ function command.setup(parser)
    for _, name in ipairs(subcommands) do
       local m = require("taut.cli.topology." .. name)
       local sub = parser:command(name):summary(m.summary):description(m.summary)
-      for _, word in ipairs(old.names("topology", name)) do
-         sub:hidden_name(word)
-      end
       m.setup(sub)
       if not m.offline then
          scene.setup(sub)
