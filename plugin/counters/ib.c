@@ -9,18 +9,15 @@
  * too. */
 #include <config.h>
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "plugin/counters/counters.h"
 #include "plugin/counters/file.h"
+#include "plugin/counters/ib_find.h"
 #include "wire/ib_counters.h"
-
-#define CLASS "sys/class/infiniband/"
 
 static const char *const port_counters[] = {TAUT_IB_COUNTERS};
 
@@ -195,120 +192,6 @@ static const struct hw_counters hw_counters[] = {
     {"hw_counters", NULL, LIST(mlx5_counters)},
 };
 
-/* ---- which port is the interface's ---- */
-
-#define PORTS_MOST 64
-#define DEVICES_MOST 4 /* without a network device of their own */
-#define GIDS_MOST 4 /* of a port: the first are the network device's own */
-
-static bool has_port(int root_fd, const char *device, int port)
-{
-    char path[128];
-
-    snprintf(path, sizeof(path), CLASS "%.40s/ports/%d", device, port);
-    return faccessat(root_fd, path, F_OK, 0) == 0;
-}
-
-/* Does the port carry the interface?  The GIDs of RoCE each name the network
- * device that they are of, as `rdma link` shows; those of InfiniBand none.
- *   is_named  set where a GID of the port names any */
-static bool carries(struct taut_counters *c, int root_fd, const char *device,
-                    int port, bool *is_named)
-{
-    size_t length = strcspn(c->interface, ":");
-    char path[128], text[IFNAMSIZ + 1];
-
-    for (int i = 0; i < GIDS_MOST; i++) {
-        snprintf(path, sizeof(path), CLASS "%.40s/ports/%d/gid_attrs/ndevs/%d",
-                 device, port, i);
-        if (taut_counters_slurp(c, root_fd, path, text, sizeof(text)) <= 0)
-            continue;
-        *is_named = true;
-        if (strlen(text) == length && strncmp(text, c->interface, length) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* A card with several ports has one device for all of them, and a network
- * device for each: dev_port, and dev_id before there was one, count from 0. */
-static int by_number(struct taut_counters *c, int root_fd)
-{
-    static const char *const files[] = {"/dev_port", "/dev_id"};
-    char path[96], text[32];
-    int64_t number;
-
-    for (int i = 0; i < 2; i++) {
-        taut_counters_path(path, sizeof(path), c->interface, files[i]);
-        if (taut_counters_slurp(c, root_fd, path, text, sizeof(text)) < 0)
-            continue;
-        if (taut_counters_parse(strncmp(text, "0x", 2) != 0 ? text : text + 2,
-                                &number) == 0 &&
-            number > 0 && number < 255)
-            return (int)number + 1;
-    }
-    return 1;
-}
-
-/* The port of a device with several, or -1: its ports name other interfaces.
- * Where planes, or representors of a switch, share a device, numbers tell
- * nothing. */
-static int port_of(struct taut_counters *c, int root_fd, const char *device)
-{
-    bool is_named = false;
-
-    for (int port = 1; port <= PORTS_MOST && has_port(root_fd, device, port);
-         port++) {
-        if (carries(c, root_fd, device, port, &is_named))
-            return port;
-    }
-    return is_named ? -1 : by_number(c, root_fd);
-}
-
-/* Soft RoCE and soft iWARP are devices over a network device, and not of it:
- * the first whose port names the interface. */
-static int find_software(struct taut_counters *c, int root_fd, char *device,
-                         size_t room)
-{
-    int fd = openat(root_fd, CLASS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    struct dirent *e;
-    bool is_named, is_found = false;
-
-    if (dir == NULL) {
-        if (fd >= 0)
-            close(fd);
-        return -1;
-    }
-    for (int n = 0; n < DEVICES_MOST && !is_found && (e = readdir(dir));) {
-        if (e->d_name[0] == '.' || strlen(e->d_name) >= room)
-            continue;
-        n++;
-        is_found = carries(c, root_fd, e->d_name, 1, &is_named);
-        if (is_found)
-            snprintf(device, room, "%s", e->d_name);
-    }
-    closedir(dir);
-    return is_found ? 0 : -1;
-}
-
-static int find_ib(struct taut_counters *c, int root_fd)
-{
-    char path[96], device[40];
-    int port = 1;
-
-    taut_counters_path(path, sizeof(path), c->interface, "/device/infiniband");
-    if (taut_counters_first(c, root_fd, path, device, sizeof(device)) < 0 &&
-        find_software(c, root_fd, device, sizeof(device)) < 0)
-        return -1;
-    if (has_port(root_fd, device, 2))
-        port = port_of(c, root_fd, device);
-    if (port < 0)
-        return -1;
-    snprintf(c->place, sizeof(c->place), "%s/%d", device, port);
-    return 0;
-}
-
 /* ---- what it tells ---- */
 
 /* "4: ACTIVE" */
@@ -397,13 +280,24 @@ static void put_hw_counters(struct taut_counters *c, int dir)
     }
 }
 
+static int find_ib(struct taut_counters *c, int root_fd)
+{
+    char device[TAUT_IB_DEVICE];
+    int port;
+
+    if (taut_ib_find(c, root_fd, device, &port) < 0)
+        return -1;
+    snprintf(c->place, sizeof(c->place), "%s/%d", device, port);
+    return 0;
+}
+
 static void read_ib(struct taut_counters *c, int root_fd)
 {
     const char *port = strrchr(c->place, '/') + 1;
     char path[128];
     int dir;
 
-    snprintf(path, sizeof(path), CLASS "%.*s/ports/%s",
+    snprintf(path, sizeof(path), TAUT_IB_CLASS "%.*s/ports/%s",
              (int)(port - c->place - 1), c->place, port);
     dir = taut_counters_dir(c, root_fd, path);
     if (dir < 0)

@@ -45,6 +45,7 @@ static void add(struct taut_rails *rails, const char *name, size_t n,
 {
     struct taut_rail *r = &rails->list[rails->count++];
 
+    r->guid[0] = '\0';
     snprintf(r->interface, sizeof(r->interface), "%.*s", (int)n, name);
     if (taut_address_local(&r->local, r->interface, server, &r->why) < 0)
         r->local.length = 0;
@@ -201,6 +202,8 @@ int taut_rails_find(struct taut_rails *rails, const char *interfaces,
     }
     if (rails->count == 0)
         add_list(rails, interfaces, server);
+    for (size_t i = 0; i < rails->count; i++)
+        taut_ib_port_guid(root_fd, rails->list[i].interface, rails->list[i].guid);
     for (size_t i = 0; i < rails->count; i++) {
         if (rails->list[i].local.length > 0)
             return 0;
@@ -326,6 +329,9 @@ json_t *taut_rails_endpoints_to_json(const struct taut_rails *rails)
                 json_object_set_new(object, taut_transport_name(k),
                                     json_string(ep->name));
         }
+        if (rails->list[i].guid[0])
+            json_object_set_new(object, "guid",
+                                json_string(rails->list[i].guid));
         json_array_append_new(array, object);
     }
     return array;

@@ -12,6 +12,7 @@
 #include "plugin/common/address.h"
 #include "plugin/common/plan.h"
 #include "plugin/counters/gauge.h"
+#include "plugin/counters/ib_find.h"
 #include "plugin/transport/transport.h"
 #include "wire/error.h"
 
@@ -20,6 +21,7 @@ struct taut_rail {
     struct taut_address local; /* length 0: it cannot be used */
     struct taut_error why;     /* why it cannot be used or opened; or "" */
     struct taut_gauge gauge;
+    char guid[TAUT_IB_GUID]; /* of its InfiniBand port; "": there is none */
 };
 
 struct taut_rails {

@@ -194,8 +194,8 @@ local function take(self, h, list, age_s, is_sure)
    self.cluster:speaks(h.node, h.release or "0.1", h.v)
    self.cluster:users_call_from(h.node, h.user_port)
    local topo = self.site.topo
-   local rails = samples.rails(h, topo.fabrics and h.endpoints
-      and fabric_rails.of(topo, topo.node_id[h.node], h.endpoints) or nil)
+   local rails = samples.rails(h,
+      h.endpoints and fabric_rails.of(topo, topo.node_id[h.node], h.endpoints) or nil)
    self.events:heard(h.node, rails)
    take_sample(self, h, rails)
    if h.purpose == "prolog" then

@@ -177,7 +177,7 @@ end
 function Networks:hear(peer)
    self:note(peer)
    local rail = 1 -- the first that it is on
-   while self.topology().fabrics and peer.endpoints[rail] and not address(peer.endpoints[rail]) do
+   while peer.endpoints[rail] and not address(peer.endpoints[rail]) do
       rail = rail + 1
    end
    if (self.votes[rail] or 0) > ENOUGH then
@@ -186,20 +186,21 @@ function Networks:hear(peer)
    return nil
 end
 
---- Interfaces of a node that no fabric takes: said once, and shown as what is odd is.
+--- Interfaces of a node that are no rail, or may be the wrong one: said once, and shown as what is
+-- odd is.
 -- @param list of topology/fabrics/rails.lua
 function Networks:misfits(peer, list)
    local e = list[1]
    if not e or not peer.is_vouched() then
       return
    end
-   local why = ("%s has interface %s (%s), which no fabric that it is in takes (interfaces and " ..
-      "networks of fabrics in taut.lua(5)); not tested"):format(peer.name,
-         sys.plain(e["if"] or "?"), sys.plain(e.tcp or e.ofi or "no address"))
-   local said = self.odd[peer.name]
-   if not said or said.why ~= why or loop.time() - said.time > ODD_S then
+   local why = ("%s has interface %s with %s%s"):format(peer.name, sys.plain(e["if"] or "?"), e.why,
+      #list > 1 and ("; %d more of its interfaces are no rail as they should be"):format(#list - 1)
+      or "")
+   if self.misfit[peer.name] ~= why then
       sys.log("warning", why)
    end
+   self.misfit[peer.name] = why
    self.odd[peer.name] = { why = why, time = loop.time() }
 end
 
@@ -212,7 +213,7 @@ end
 --- @param o { addresses, refusals, topology = function() → the one in force, list = of set() }
 function networks.new(o)
    local self = setmetatable({ addresses = o.addresses, refusals = o.refusals,
-      topology = o.topology, said = {}, counts = {}, votes = {}, odd = {},
+      topology = o.topology, said = {}, counts = {}, votes = {}, odd = {}, misfit = {},
       of_fabric = setmetatable({}, { __mode = "k" }) }, Networks)
    self:set(o.list)
    return self

@@ -68,7 +68,8 @@ function Shape:spec(n)
       end
       return list
    end
-   return { nodes = n.names, rails = n.rails, missing_rails = n.missing, router_of = at,
+   return { nodes = n.names, rails = n.rails, missing_rails = n.missing, port_guids = n.guids,
+      router_of = at,
       tx = by_endpoint(n.tx), rx = by_endpoint(n.rx), router_name = self.router_name,
       links = { from = self.from,
       to = self.to, port = self.port, kind = self.kind, capacity = self.capacity,

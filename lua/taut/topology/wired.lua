@@ -239,11 +239,22 @@ local function rails_of(conf, nodes, w)
    return shape.whole(conf, "rails", 1, math.max(1, most), most)
 end
 
+-- Where each port is; one that two nodes have (written by hand) tells nothing: false.
+local function add_guids(guids, i, rails)
+   for k, rail in ipairs(rails) do
+      local guid = rail and type(rail.guid) == "string" and rail.guid:lower() or nil
+      local other = guid and guids[guid]
+      if guid and (other == nil or other and other.node ~= i) then
+         guids[guid] = other == nil and { node = i, rail = k } or false
+      end
+   end
+end
+
 --- Nodes and where their rails are attached.
 -- @param conf `nodes` (host list: these, in this order; without it all), `rails` (the first so
 --   many of each; without it as many as any node has), `capacity`
--- @return { names, rails, router[k][i], lid[k][i], tx[k][i], rx[k][i], seen[k][i] = the rail as
---   the wiring has it }, nil where a node has no such rail; or nil and what was expected
+-- @return { names, rails, router[k][i], lid[k][i], tx[k][i], rx[k][i], guids = map of a port's GUID
+--   to { node, rail } }, nil where a node has no such rail; or nil and what was expected
 function wired.nodes(w, conf)
    local nodes, err = chosen(w, conf)
    if not nodes then
@@ -254,12 +265,14 @@ function wired.nodes(w, conf)
    if not rails then
       return nil, err
    end
-   local t = { names = {}, rails = rails, router = {}, lid = {}, tx = {}, rx = {}, missing = {} }
+   local t = { names = {}, rails = rails, router = {}, lid = {}, tx = {}, rx = {}, missing = {},
+      guids = {} }
    for k = 1, rails do
       t.router[k], t.lid[k], t.tx[k], t.rx[k] = {}, {}, {}, {}
    end
    for i, n in ipairs(nodes) do
       t.names[i] = n.name
+      add_guids(t.guids, i, n.rails)
       for k = 1, rails do
          local rail = n.rails[k]
          if rail == false then

@@ -14,6 +14,10 @@ local function is_text(v, most)
    return v == nil or type(v) == "string" and v ~= "" and #v <= most
 end
 
+local function is_guid(v)
+   return v == nil or type(v) == "string" and #v == 18 and v:find "^0x[0-9a-f]+$" ~= nil
+end
+
 --- Check the `endpoints` of a HELLO.
 -- @return true or false
 function endpoints.check(list)
@@ -24,7 +28,7 @@ function endpoints.check(list)
    end
    for _, e in ipairs(list) do
       if type(e) ~= "table" or not is_text(e["if"], 64) or not is_text(e.tcp, wire.ENDPOINT_MAX)
-         or not is_text(e.ofi, wire.ENDPOINT_MAX) then
+         or not is_text(e.ofi, wire.ENDPOINT_MAX) or not is_guid(e.guid) then
          return false
       end
    end
@@ -33,7 +37,7 @@ end
 
 --- A node's rails, in order; a HELLO without `endpoints` has one.
 -- @param h checked HELLO
--- @return array of { tcp =, ofi = }
+-- @return array of { if =, tcp =, ofi =, guid = }
 function endpoints.of(h)
    if h.endpoints and #h.endpoints > 0 then
       return h.endpoints

@@ -38,7 +38,7 @@ local fields = {
    { "nodes", function(v) return is_text(v, wire.NODES_MAX) end, "a host list" },
    { "endpoint", function(v) return is_text(v, 64) end, "an address and a port" },
    { "endpoints", endpoints.check,
-      ("at most %d rails, each with if, tcp, ofi"):format(wire.RAILS_MAX) },
+      ("at most %d rails, each with if, tcp, ofi, guid"):format(wire.RAILS_MAX) },
    { "budget_ms", function(v) return is_whole(v, 0, wire.BUDGET_MAX_MS) end,
       "0 to " .. wire.BUDGET_MAX_MS },
    { "key", function(v) return is_text(v, KEY_DIGITS) and v:match "^%x+$" and #v == KEY_DIGITS end,

@@ -10,12 +10,15 @@ function tests.test_what_a_hello_may_say()
       many[i] = { tcp = "10.0.0.1:1" }
    end
    for _, good in ipairs { {}, { {} }, { { ["if"] = "hsn0", tcp = "10.0.0.1:1" } },
-      { { ofi = "10.0.0.1:1" }, { tcp = "[fd00::1]:1" } } } do
+      { { ofi = "10.0.0.1:1" }, { tcp = "[fd00::1]:1" } },
+      { { ["if"] = "ib0", guid = "0x0002c903000e0b73" } } } do
       lu.assertTrue(endpoints.check(good))
    end
    lu.assertTrue(endpoints.check(nil))
    for _, bad in ipairs { "x", 7, many, { "x" }, { { tcp = "" } }, { { tcp = {} } },
-      { { ofi = ("f"):rep(136) } }, { { ["if"] = 7 } }, { tcp = "10.0.0.1:1" } } do
+      { { ofi = ("f"):rep(136) } }, { { ["if"] = 7 } }, { { guid = 7 } },
+      { { guid = "0x0002c903000e0b7" } }, { { guid = "0x0002C903000E0B73" } },
+      { { guid = "0x0002c903000e0b73\n" } }, { tcp = "10.0.0.1:1" } } do
       lu.assertFalse(endpoints.check(bad))
    end
 end

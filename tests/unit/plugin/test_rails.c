@@ -176,6 +176,67 @@ START_TEST(auto_takes_no_slower_network_instead)
 }
 END_TEST
 
+/* dir/sys/class/net/lo/FILE, or another file. */
+static void put(const char *path, const char *text)
+{
+    char command[600];
+
+    snprintf(command, sizeof(command),
+             "f='%s/sys/class/%s'; mkdir -p ${f%%/*} && echo '%s' >$f", dir, path,
+             text);
+    ck_assert_int_eq(system(command), 0);
+}
+
+/* What HELLO says of the GUID of lo, which stands for a card. */
+static const char *told(void)
+{
+    static char guid[32];
+    json_t *list;
+
+    taut_rails_close(&rails);
+    ck_assert_int_eq(find("lo", NULL), 0);
+    list = taut_rails_endpoints_to_json(&rails);
+    ck_assert_uint_eq(json_array_size(list), 1);
+    const char *text =
+        json_string_value(json_object_get(json_array_get(list, 0), "guid"));
+    snprintf(guid, sizeof(guid), "%s", text != NULL ? text : "none");
+    json_decref(list);
+    return guid;
+}
+
+START_TEST(the_guid_of_a_port_is_in_the_address_of_ipoib)
+{
+    put("net/lo/address", "00:00:10:86:fe:80:00:00:00:00:00:00:00:02:C9:03:"
+                          "00:0e:0b:73");
+    ck_assert_str_eq(told(), "0x0002c903000e0b73");
+    put("net/lo/address", "98:03:9b:9f:5c:d0"); /* Ethernet */
+    ck_assert_str_eq(told(), "none");
+    put("net/lo/address", "00:00:10:86:fe:80:00:00:00:00:00:00:00:00:00:00:"
+                          "00:00:00:00");
+    ck_assert_str_eq(told(), "none");
+    put("net/lo/address", "nonsense");
+    ck_assert_str_eq(told(), "none");
+}
+END_TEST
+
+START_TEST(else_it_is_in_the_first_gid_of_its_port)
+{
+    put("net/lo/address", "98:03:9b:9f:5c:d0");
+    put("net/lo/device/infiniband/hfi1_0/x", "");
+    put("infiniband/hfi1_0/ports/1/link_layer", "InfiniBand");
+    put("infiniband/hfi1_0/ports/1/gids/0",
+        "fe80:0000:0000:0000:0011:7501:0166:aa01");
+    ck_assert_str_eq(told(), "0x001175010166aa01");
+    put("infiniband/hfi1_0/ports/1/gids/0", "fe80::1");
+    ck_assert_str_eq(told(), "none");
+    /* RoCE's GIDs are made of addresses */
+    put("infiniband/hfi1_0/ports/1/gids/0",
+        "fe80:0000:0000:0000:9a03:9bff:fe9f:5cd0");
+    put("infiniband/hfi1_0/ports/1/link_layer", "Ethernet");
+    ck_assert_str_eq(told(), "none");
+}
+END_TEST
+
 START_TEST(auto_without_hardware_goes_by_route)
 {
     ck_assert_int_eq(find("auto", NULL), 0);
@@ -255,6 +316,8 @@ int main(void)
     tcase_add_test(tc, rails_of_which_none_opens_are_an_error);
     tcase_add_test(tc, none_that_can_be_used_is_an_error);
     tcase_add_test(tc, auto_takes_the_fastest_that_are_up_and_have_an_address);
+    tcase_add_test(tc, the_guid_of_a_port_is_in_the_address_of_ipoib);
+    tcase_add_test(tc, else_it_is_in_the_first_gid_of_its_port);
     tcase_add_test(tc, auto_without_hardware_goes_by_route);
     tcase_add_test(tc, auto_takes_what_is_above_the_fastest);
     tcase_add_test(tc, auto_takes_no_slower_network_instead);

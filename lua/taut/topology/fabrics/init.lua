@@ -90,6 +90,9 @@ local function add_ends(spec, f, count)
          spec.tx[e], spec.rx[e] = capacity(f.topo, 2 * own - 1), capacity(f.topo, 2 * own)
       end
    end
+   for guid, at in pairs(f.topo.port_guids) do
+      spec.port_guids[guid] = at and { node = f.node[at.node], rail = f.first_rail + at.rail }
+   end
    for _, m in ipairs(f.topo.missing_rails) do
       table.insert(spec.missing_rails, { node = f.node[m.node], rail = f.first_rail + m.rail })
    end
@@ -97,7 +100,7 @@ end
 
 local function spec_of(list, whole)
    local spec = { kind_name = "fabrics", rails = whole.rails, nodes = whole.nodes,
-      missing_rails = {}, router_of = {}, tx = {}, rx = {}, router_name = {},
+      missing_rails = {}, port_guids = {}, router_of = {}, tx = {}, rx = {}, router_name = {},
       links = { from = {}, to = {}, port = {}, kind = {}, class = {}, capacity = {}, cables = {},
          back = {} }, engine = "joined", params = { parts = {}, wirings = {} },
       fields = { fabrics = list, fabric_named = {}, fabric_of_rail = {} } }

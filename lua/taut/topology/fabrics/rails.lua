@@ -1,8 +1,12 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Which of a node's interfaces is which rail, where a machine has several fabrics: by name, by
--- address, else by their order.  With one topology a rail is a place in the node's own list.
+--- Which of a node's interfaces is which rail.
+--
+-- An interface that names the GUID of its InfiniBand port is the rail that the topology has with
+-- it.  Of the others, with one topology a rail is a place in the node's own list; with several
+-- fabrics it follows from name or address, else from their order.
 local subnets = require "taut.base.subnets"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 
 local rails = {}
 
@@ -44,6 +48,10 @@ local function is_there(topo, n, f, rail)
    return f.number[n] and topo:router(n, f.first_rail + rail) ~= nil
 end
 
+local function shown(e)
+   return sys.plain(e["if"] or "?")
+end
+
 -- The next rail of node n that nothing is on yet, in the fabrics that `takes` says.
 local function next_rail(topo, n, placed, takes)
    for _, f in ipairs(topo.fabrics) do
@@ -59,46 +67,163 @@ local function takes_rest(f)
    return not f.interfaces and not f.networks
 end
 
---- A node's interfaces by rail.
--- @param topo topology
--- @param n the node's number; nil: the topology does not have it
--- @param list of its interfaces, in its order: { if =, tcp =, ofi = }
--- @return with one topology the list; else an array with an entry for each rail of the machine,
---   empty where the node has nothing there, and `own`, the place in the node's list, where it has;
---   and those that no fabric of the node's takes
-function rails.of(topo, n, list)
-   if not topo.fabrics then
-      return list, {}
-   end
-   local placed, rest, misfits = {}, {}, {}
-   local function put(e, i, takes)
-      local f, rail = next_rail(topo, n, placed, takes)
-      if f then
-         placed[rail] = only(f, e)
-         placed[rail].own = i
-      end
-      return f
-   end
-   for i, e in ipairs(n and list or {}) do
-      local named = false
-      for _, f in ipairs(topo.fabrics) do
-         named = named or is_named(f, e)
-      end
-      if not named then
-         rest[#rest + 1] = (e.tcp or e.ofi) and i or nil -- one that is down is none
-      elseif not put(e, i, function(f) return is_named(f, e) end) then
-         misfits[#misfits + 1] = e
+---------------------------------------------------------------- by GUID
+
+local of_nodes = setmetatable({}, { __mode = "k" }) -- topology → node → rail → GUID
+
+local function by_node(topo)
+   local list = {}
+   for guid, place in pairs(topo.port_guids) do
+      if place then
+         list[place.node] = list[place.node] or {}
+         list[place.node][place.rail] = guid
       end
    end
-   for _, i in ipairs(rest) do
-      if not put(list[i], i, takes_rest) then
-         misfits[#misfits + 1] = list[i]
+   return list
+end
+
+-- What the topology has of a node: "rail 1 0x…, rail 2 0x…".
+local function guids_of(topo, n)
+   of_nodes[topo] = of_nodes[topo] or by_node(topo)
+   local own = of_nodes[topo][n] or {}
+   return table.concat(tables.map(tables.keys(own), function(rail)
+      return ("rail %d %s"):format(rail, own[rail])
+   end), ", ")
+end
+
+-- Put what the topology knows by its GUID where it has it.
+-- @param put function(e, i, rail)
+-- @param reject function(e, why)
+-- @return the other interfaces, as their places in the list
+local function put_by_guid(topo, n, list, placed, put, reject)
+   local rest = {}
+   for i, e in ipairs(list) do
+      local place = e.guid and topo.port_guids[e.guid]
+      if not place then
+         rest[#rest + 1] = i
+      elseif place.node ~= n then
+         reject(e, ("port GUID %s, which the topology has as rail %d of %s (of %s it has %s); not "
+            .. "tested"):format(e.guid, place.rail, topo.nodes[place.node], topo.nodes[n],
+            guids_of(topo, n) ~= "" and guids_of(topo, n) or "none"))
+      elseif placed[place.rail] then
+         reject(e, ("port GUID %s as %s has, rail %d; not tested"):format(e.guid,
+            shown(placed[place.rail]), place.rail))
+      elseif place.rail <= topo.rails then
+         put(e, i, place.rail)
+      end
+   end
+   return rest
+end
+
+-- One whose GUID the topology does not have, of a node of which it has some.
+local function is_stranger(topo, n, e)
+   return e.guid and topo.port_guids[e.guid] == nil and guids_of(topo, n) ~= ""
+end
+
+local function say_stranger(topo, n, e, rail, reject)
+   reject(e, ("port GUID %s, which the topology does not have (of %s it has %s); %s"):format(e.guid,
+      topo.nodes[n], guids_of(topo, n), rail and ("taken for rail %d by its place"):format(rail)
+      or "not tested"))
+end
+
+---------------------------------------------------------------- one topology
+
+-- A place in the list that its GUID has not taken: its own, else the next.
+local function free_rail(topo, n, i, placed)
+   local function is_free(rail)
+      return not placed[rail] and topo:router(n, rail) ~= nil
+   end
+   if i <= topo.rails and is_free(i) then
+      return i
+   end
+   for rail = 1, topo.rails do
+      if is_free(rail) then
+         return rail
+      end
+   end
+end
+
+local function of_one(topo, n, list)
+   local placed, misfits = {}, {}
+   local function reject(e, why)
+      misfits[#misfits + 1] = { ["if"] = e["if"], why = why }
+   end
+   local function put(e, i, rail)
+      placed[rail] = { ["if"] = e["if"], tcp = e.tcp, ofi = e.ofi, own = i }
+   end
+   for _, i in ipairs(put_by_guid(topo, n, list, placed, put, reject)) do
+      local e = list[i]
+      local rail = (e.tcp or e.ofi) and free_rail(topo, n, i, placed)
+      if rail then
+         put(e, i, rail)
+      end
+      if (e.tcp or e.ofi) and is_stranger(topo, n, e) then
+         say_stranger(topo, n, e, rail, reject)
       end
    end
    for rail = 1, topo.rails do
       placed[rail] = placed[rail] or {}
    end
    return placed, misfits
+end
+
+---------------------------------------------------------------- several fabrics
+
+local function of_several(topo, n, list)
+   local placed, rest, misfits = {}, {}, {}
+   local function reject(e, why)
+      misfits[#misfits + 1] = { ["if"] = e["if"], why = why }
+   end
+   local function put(e, i, rail)
+      placed[rail] = only(topo.fabric_of_rail[rail], e)
+      placed[rail].own = i
+   end
+   local function put_next(e, i, takes)
+      local _, rail = next_rail(topo, n, placed, takes)
+      if rail then
+         put(e, i, rail)
+      end
+      if (e.tcp or e.ofi) and is_stranger(topo, n, e) then
+         say_stranger(topo, n, e, rail, reject)
+      elseif not rail then
+         reject(e, ("%s, which no fabric that it is in takes (interfaces and networks of fabrics "
+            .. "in taut.lua(5)); not tested"):format(sys.plain(e.tcp or e.ofi or "no address")))
+      end
+   end
+   for _, i in ipairs(n and put_by_guid(topo, n, list, placed, put, reject) or {}) do
+      local e, named = list[i], false
+      for _, f in ipairs(topo.fabrics) do
+         named = named or is_named(f, e)
+      end
+      if not named then
+         rest[#rest + 1] = (e.tcp or e.ofi) and i or nil -- one that is down is none
+      else
+         put_next(e, i, function(f) return is_named(f, e) end)
+      end
+   end
+   for _, i in ipairs(rest) do
+      put_next(list[i], i, takes_rest)
+   end
+   for rail = 1, topo.rails do
+      placed[rail] = placed[rail] or {}
+   end
+   return placed, misfits
+end
+
+--- A node's interfaces by rail.
+-- @param topo topology
+-- @param n the node's number; nil: the topology does not have it
+-- @param list of its interfaces, in its order: { if =, tcp =, ofi =, guid = }
+-- @return the list where its places are the rails; else an array with an entry for each rail of
+--   the machine, empty where the node has nothing there, and `own`, the place in the node's list,
+--   where it has; and array of { if, why }, those that are no rail or may be the wrong one
+function rails.of(topo, n, list)
+   if topo.fabrics then
+      return of_several(topo, n, list)
+   elseif n and tables.find(list, function(e) return e.guid end) and next(topo.port_guids) then
+      return of_one(topo, n, list)
+   end
+   return list, {}
 end
 
 return rails

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <config.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plugin/counters/file.h"
+#include "plugin/counters/ib_find.h"
+
+#define PORTS_MOST 64
+#define DEVICES_MOST 4 /* without a network device of their own */
+#define GIDS_MOST 4 /* of a port: the first are the network device's own */
+
+static bool has_port(int root_fd, const char *device, int port)
+{
+    char path[128];
+
+    snprintf(path, sizeof(path), TAUT_IB_CLASS "%.40s/ports/%d", device, port);
+    return faccessat(root_fd, path, F_OK, 0) == 0;
+}
+
+/* Does the port carry the interface?  The GIDs of RoCE each name the network
+ * device that they are of, as `rdma link` shows; those of InfiniBand none.
+ *   is_named  set where a GID of the port names any */
+static bool carries(struct taut_counters *c, int root_fd, const char *device,
+                    int port, bool *is_named)
+{
+    size_t length = strcspn(c->interface, ":");
+    char path[128], text[IFNAMSIZ + 1];
+
+    for (int i = 0; i < GIDS_MOST; i++) {
+        snprintf(path, sizeof(path), TAUT_IB_CLASS "%.40s/ports/%d/gid_attrs/ndevs/%d",
+                 device, port, i);
+        if (taut_counters_slurp(c, root_fd, path, text, sizeof(text)) <= 0)
+            continue;
+        *is_named = true;
+        if (strlen(text) == length && strncmp(text, c->interface, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A card with several ports has one device for all of them, and a network
+ * device for each: dev_port, and dev_id before there was one, count from 0. */
+static int by_number(struct taut_counters *c, int root_fd)
+{
+    static const char *const files[] = {"/dev_port", "/dev_id"};
+    char path[96], text[32];
+    int64_t number;
+
+    for (int i = 0; i < 2; i++) {
+        taut_counters_path(path, sizeof(path), c->interface, files[i]);
+        if (taut_counters_slurp(c, root_fd, path, text, sizeof(text)) < 0)
+            continue;
+        if (taut_counters_parse(strncmp(text, "0x", 2) != 0 ? text : text + 2,
+                                &number) == 0 &&
+            number > 0 && number < 255)
+            return (int)number + 1;
+    }
+    return 1;
+}
+
+/* The port of a device with several, or -1: its ports name other interfaces.
+ * Where planes, or representors of a switch, share a device, numbers tell
+ * nothing. */
+static int port_of(struct taut_counters *c, int root_fd, const char *device)
+{
+    bool is_named = false;
+
+    for (int port = 1; port <= PORTS_MOST && has_port(root_fd, device, port);
+         port++) {
+        if (carries(c, root_fd, device, port, &is_named))
+            return port;
+    }
+    return is_named ? -1 : by_number(c, root_fd);
+}
+
+/* Soft RoCE and soft iWARP are devices over a network device, and not of it:
+ * the first whose port names the interface. */
+static int find_software(struct taut_counters *c, int root_fd, char *device,
+                         size_t room)
+{
+    int fd = openat(root_fd, TAUT_IB_CLASS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *e;
+    bool is_named, is_found = false;
+
+    if (dir == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    for (int n = 0; n < DEVICES_MOST && !is_found && (e = readdir(dir));) {
+        if (e->d_name[0] == '.' || strlen(e->d_name) >= room)
+            continue;
+        n++;
+        is_found = carries(c, root_fd, e->d_name, 1, &is_named);
+        if (is_found)
+            snprintf(device, room, "%s", e->d_name);
+    }
+    closedir(dir);
+    return is_found ? 0 : -1;
+}
+
+/* The device of the card that the interface is on. */
+static int device_of(struct taut_counters *c, int root_fd, char *device)
+{
+    char path[96];
+
+    taut_counters_path(path, sizeof(path), c->interface, "/device/infiniband");
+    return taut_counters_first(c, root_fd, path, device, TAUT_IB_DEVICE);
+}
+
+static int port_on(struct taut_counters *c, int root_fd, const char *device)
+{
+    return has_port(root_fd, device, 2) ? port_of(c, root_fd, device) : 1;
+}
+
+int taut_ib_find(struct taut_counters *c, int root_fd, char *device, int *port)
+{
+    if (device_of(c, root_fd, device) < 0 &&
+        find_software(c, root_fd, device, TAUT_IB_DEVICE) < 0)
+        return -1;
+    *port = port_on(c, root_fd, device);
+    return *port < 0 ? -1 : 0;
+}
+
+/* ---- what the fabric knows it by ---- */
+
+#define HARDWARE_DIGITS 40 /* of an IPoIB address: a queue pair, and a GID */
+#define GUID_DIGITS 16
+
+/* The last 64 bits of a text of hex digits and colons, which has to have as
+ * many digits.  Returns 0, or -1. */
+static int take_guid(char *guid, const char *text, size_t digits)
+{
+    char own[HARDWARE_DIGITS + 1] = "";
+    size_t n = 0;
+
+    for (const char *p = text; *p; p++) {
+        if (*p == ':')
+            continue;
+        if (strchr("0123456789abcdefABCDEF", *p) == NULL || n == digits)
+            return -1;
+        own[n++] = (char)(*p >= 'A' && *p <= 'F' ? *p - 'A' + 'a' : *p);
+    }
+    own[n] = '\0';
+    if (n != digits || strspn(own + n - GUID_DIGITS, "0") == GUID_DIGITS)
+        return -1;
+    snprintf(guid, TAUT_IB_GUID, "0x%s", own + n - GUID_DIGITS);
+    return 0;
+}
+
+/* Of a port whose first GID is the fabric's: RoCE makes its own of addresses. */
+static int guid_of_port(struct taut_counters *c, int root_fd, char *guid)
+{
+    char device[TAUT_IB_DEVICE], path[128], text[64];
+    int port = device_of(c, root_fd, device) < 0 ? -1
+                                                 : port_on(c, root_fd, device);
+
+    if (port < 0)
+        return -1;
+    snprintf(path, sizeof(path), TAUT_IB_CLASS "%s/ports/%d/link_layer", device,
+             port);
+    if (taut_counters_slurp(c, root_fd, path, text, sizeof(text)) < 0 ||
+        strcmp(text, "InfiniBand") != 0)
+        return -1;
+    snprintf(path, sizeof(path), TAUT_IB_CLASS "%s/ports/%d/gids/0", device,
+             port);
+    if (taut_counters_slurp(c, root_fd, path, text, sizeof(text)) < 0)
+        return -1;
+    return take_guid(guid, text, 2 * GUID_DIGITS);
+}
+
+int taut_ib_port_guid(int root_fd, const char *interface, char guid[TAUT_IB_GUID])
+{
+    struct taut_counters c;
+    char path[96], text[96];
+
+    memset(&c, 0, offsetof(struct taut_counters, texts));
+    snprintf(c.interface, sizeof(c.interface), "%s", interface);
+    taut_counters_path(path, sizeof(path), interface, "/address");
+    if (taut_counters_slurp(&c, root_fd, path, text, sizeof(text)) >= 0 &&
+        take_guid(guid, text, HARDWARE_DIGITS) == 0)
+        return 0;
+    return guid_of_port(&c, root_fd, guid);
+}

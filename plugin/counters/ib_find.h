@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which RDMA port an interface is on, and what the fabric calls that port. */
+#ifndef TAUT_PLUGIN_COUNTERS_IB_FIND_H
+#define TAUT_PLUGIN_COUNTERS_IB_FIND_H
+
+#include "plugin/counters/counters.h"
+
+#define TAUT_IB_CLASS "sys/class/infiniband/"
+#define TAUT_IB_DEVICE 40 /* bytes of a device's name */
+#define TAUT_IB_GUID 19   /* "0x0002c903000e0b73" */
+
+/* Find the port.
+ *   c        its interface; notes what cannot be read
+ *   root_fd  the directory that sys is in
+ *   device   TAUT_IB_DEVICE bytes
+ * Returns 0, or -1: the interface is on none, or nobody knows on which. */
+int taut_ib_find(struct taut_counters *c, int root_fd, char *device, int *port);
+
+/* The GUID of the InfiniBand or Omni-Path port that an interface is on: the end
+ * of IPoIB's hardware address (RFC 4391, 9.1.1), else of the port's first GID.
+ *   guid  written only on success: "0x" and 16 digits
+ * Returns 0, or -1: it is on none, as with RoCE. */
+int taut_ib_port_guid(int root_fd, const char *interface, char guid[TAUT_IB_GUID]);
+
+#endif
