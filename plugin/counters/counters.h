@@ -16,7 +16,7 @@
 
 #include "wire/protocol.h"
 
-#define TAUT_COUNTER_OPENS 64 /* files of one source and interface */
+#define TAUT_COUNTER_OPENS 64 /* files of one source, interface and plane */
 
 struct taut_counter {
     char name[TAUT_COUNTER_NAME];

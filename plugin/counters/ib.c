@@ -10,7 +10,10 @@
 #include <config.h>
 
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -291,14 +294,13 @@ static int find_ib(struct taut_counters *c, int root_fd)
     return 0;
 }
 
-static void read_ib(struct taut_counters *c, int root_fd)
+static void read_port(struct taut_counters *c, int root_fd, const char *device,
+                      int port)
 {
-    const char *port = strrchr(c->place, '/') + 1;
     char path[128];
     int dir;
 
-    snprintf(path, sizeof(path), TAUT_IB_CLASS "%.*s/ports/%s",
-             (int)(port - c->place - 1), c->place, port);
+    snprintf(path, sizeof(path), TAUT_IB_CLASS "%.40s/ports/%d", device, port);
     dir = taut_counters_dir(c, root_fd, path);
     if (dir < 0)
         return;
@@ -310,6 +312,86 @@ static void read_ib(struct taut_counters *c, int root_fd)
         put_port_counters(c, dir);
     put_hw_counters(c, dir);
     close(dir);
+}
+
+/* ---- planes ---- */
+
+static bool is_active(int root_fd, struct taut_counters *c,
+                      const struct taut_ib_planes *p, size_t i)
+{
+    char path[128], text[64];
+
+    snprintf(path, sizeof(path), TAUT_IB_CLASS "%.40s/ports/%d/state", p->device,
+             p->ports[i]);
+    return taut_counters_slurp(c, root_fd, path, text, sizeof(text)) >= 0 &&
+           strstr(text, ": ACTIVE") != NULL;
+}
+
+/* Add what another plane counts.  What one of the two does not count is left as
+ * it is; states are the first's. */
+static void add(struct taut_counters *c, const struct taut_counters *plane,
+                bool has_rate)
+{
+    for (size_t i = 0; i < plane->count; i++) {
+        const struct taut_counter *from = &plane->list[i];
+        size_t k = 0;
+
+        while (k < c->count && strcmp(c->list[k].name, from->name) != 0)
+            k++;
+        if (k < c->count && (has_rate || strcmp(from->name, "rate_Mbps") != 0) &&
+            from->value <= INT64_MAX - c->list[k].value)
+            c->list[k].value += from->value;
+    }
+    c->opens += plane->opens;
+    c->reads += plane->reads;
+    if (c->bad == 0)
+        memcpy(c->why, plane->why, sizeof(c->why));
+    c->bad += plane->bad;
+}
+
+/* Planes on the device of the data: a sum of all, beginning with one that is up;
+ * one that is down counted until it was, and has no rate. */
+static void read_planes(struct taut_counters *c, int root_fd,
+                        const struct taut_ib_planes *p, const bool *is_up,
+                        size_t first)
+{
+    struct taut_counters plane;
+
+    read_port(c, root_fd, p->device, p->ports[first]);
+    for (size_t i = 0; i < p->count; i++) {
+        if (i == first)
+            continue;
+        memset(&plane, 0, sizeof(plane));
+        memcpy(plane.interface, c->interface, sizeof(plane.interface));
+        read_port(&plane, root_fd, p->device, p->ports[i]);
+        add(c, &plane, is_up[i]);
+    }
+}
+
+static void read_ib(struct taut_counters *c, int root_fd)
+{
+    const char *slash = strrchr(c->place, '/');
+    bool is_up[TAUT_IB_PLANES] = {false};
+    struct taut_ib_planes p;
+    char device[TAUT_IB_DEVICE];
+    size_t up = 0, first = 0;
+    int port = atoi(slash + 1);
+
+    snprintf(device, sizeof(device), "%.*s", (int)(slash - c->place), c->place);
+    taut_ib_find_planes(c, root_fd, device, port, &p);
+    for (size_t i = 0; p.count > 1 && i < p.count; i++) {
+        is_up[i] = is_active(root_fd, c, &p, i);
+        first = is_up[i] && up == 0 ? i : first;
+        up += is_up[i];
+    }
+    if (p.count > 1 && !p.is_beside)
+        read_planes(c, root_fd, &p, is_up, first);
+    else
+        read_port(c, root_fd, device, port);
+    if (p.count > 1) {
+        taut_counters_put(c, "planes", (int64_t)p.count);
+        taut_counters_put(c, "planes_up", (int64_t)up);
+    }
 }
 
 const struct taut_counter_source taut_counters_ib = {

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <net/if.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,8 +34,9 @@ static bool carries(struct taut_counters *c, int root_fd, const char *device,
     char path[128], text[IFNAMSIZ + 1];
 
     for (int i = 0; i < GIDS_MOST; i++) {
-        snprintf(path, sizeof(path), TAUT_IB_CLASS "%.40s/ports/%d/gid_attrs/ndevs/%d",
-                 device, port, i);
+        snprintf(path, sizeof(path),
+                 TAUT_IB_CLASS "%.40s/ports/%d/gid_attrs/ndevs/%d", device, port,
+                 i);
         if (taut_counters_slurp(c, root_fd, path, text, sizeof(text)) <= 0)
             continue;
         *is_named = true;
@@ -106,13 +108,49 @@ static int find_software(struct taut_counters *c, int root_fd, char *device,
     return is_found ? 0 : -1;
 }
 
-/* The device of the card that the interface is on. */
+/* ---- which device is the interface's ---- */
+
+/* Bit 10 of a port's capabilities: another device speaks to the subnet manager
+ * for it, one for each plane (libibumad of rdma-core tells them so). */
+#define IS_SM_DISABLED 0x400
+
+static bool is_spoken_for(struct taut_counters *c, int root_fd,
+                          const char *device)
+{
+    char path[128], text[32];
+
+    snprintf(path, sizeof(path), TAUT_IB_CLASS "%.40s/ports/1/cap_mask", device);
+    return taut_counters_slurp(c, root_fd, path, text, sizeof(text)) > 0 &&
+           (strtoul(text, NULL, 16) & IS_SM_DISABLED) != 0;
+}
+
+/* The first device of the card that the interface is on; of several, the first
+ * that another one speaks for: that one carries no data. */
 static int device_of(struct taut_counters *c, int root_fd, char *device)
 {
+    struct dirent **names = NULL;
     char path[96];
+    int n, count = 0;
 
     taut_counters_path(path, sizeof(path), c->interface, "/device/infiniband");
-    return taut_counters_first(c, root_fd, path, device, TAUT_IB_DEVICE);
+    c->opens++;
+    n = scandirat(root_fd, path, &names, NULL, alphasort);
+    device[0] = '\0';
+    for (int i = 0; i < n; i++) {
+        const char *name = names[i]->d_name;
+
+        if (name[0] == '.' || strlen(name) >= TAUT_IB_DEVICE)
+            continue;
+        count++;
+        if (count == 1 ||
+            (count == 2 && !is_spoken_for(c, root_fd, device) &&
+             is_spoken_for(c, root_fd, name)))
+            snprintf(device, TAUT_IB_DEVICE, "%s", name);
+    }
+    for (int i = 0; i < n; i++)
+        free(names[i]);
+    free(names);
+    return device[0] ? 0 : -1;
 }
 
 static int port_on(struct taut_counters *c, int root_fd, const char *device)
@@ -155,28 +193,34 @@ static int take_guid(char *guid, const char *text, size_t digits)
     return 0;
 }
 
-/* Of a port whose first GID is the fabric's: RoCE makes its own of addresses. */
-static int guid_of_port(struct taut_counters *c, int root_fd, char *guid)
+int taut_ib_guid_at(struct taut_counters *c, int root_fd, const char *device,
+                    int port, char guid[TAUT_IB_GUID])
 {
-    char device[TAUT_IB_DEVICE], path[128], text[64];
-    int port = device_of(c, root_fd, device) < 0 ? -1
-                                                 : port_on(c, root_fd, device);
+    char path[128], text[64];
 
-    if (port < 0)
-        return -1;
-    snprintf(path, sizeof(path), TAUT_IB_CLASS "%s/ports/%d/link_layer", device,
-             port);
+    snprintf(path, sizeof(path), TAUT_IB_CLASS "%.40s/ports/%d/link_layer",
+             device, port);
     if (taut_counters_slurp(c, root_fd, path, text, sizeof(text)) < 0 ||
         strcmp(text, "InfiniBand") != 0)
         return -1;
-    snprintf(path, sizeof(path), TAUT_IB_CLASS "%s/ports/%d/gids/0", device,
+    snprintf(path, sizeof(path), TAUT_IB_CLASS "%.40s/ports/%d/gids/0", device,
              port);
     if (taut_counters_slurp(c, root_fd, path, text, sizeof(text)) < 0)
         return -1;
     return take_guid(guid, text, 2 * GUID_DIGITS);
 }
 
-int taut_ib_port_guid(int root_fd, const char *interface, char guid[TAUT_IB_GUID])
+static int guid_of_port(struct taut_counters *c, int root_fd, char *guid)
+{
+    char device[TAUT_IB_DEVICE];
+    int port = device_of(c, root_fd, device) < 0 ? -1
+                                                 : port_on(c, root_fd, device);
+
+    return port < 0 ? -1 : taut_ib_guid_at(c, root_fd, device, port, guid);
+}
+
+int taut_ib_port_guid(int root_fd, const char *interface,
+                      char guid[TAUT_IB_GUID])
 {
     struct taut_counters c;
     char path[96], text[96];
@@ -188,4 +232,89 @@ int taut_ib_port_guid(int root_fd, const char *interface, char guid[TAUT_IB_GUID
         take_guid(guid, text, HARDWARE_DIGITS) == 0)
         return 0;
     return guid_of_port(&c, root_fd, guid);
+}
+
+/* ---- planes ---- */
+
+static void add_plane(struct taut_ib_planes *p, int port)
+{
+    if (p->count < TAUT_IB_PLANES)
+        p->ports[p->count++] = port;
+}
+
+/* Ports of a device that have this GUID. */
+static void with_guid(struct taut_counters *c, int root_fd,
+                      struct taut_ib_planes *p, const char *guid)
+{
+    char own[TAUT_IB_GUID];
+
+    for (int port = 1;
+         port <= PORTS_MOST && has_port(root_fd, p->device, port); port++) {
+        if (taut_ib_guid_at(c, root_fd, p->device, port, own) == 0 &&
+            strcmp(own, guid) == 0)
+            add_plane(p, port);
+    }
+}
+
+/* Ports of a device that name the interface. */
+static void with_interface(struct taut_counters *c, int root_fd,
+                           struct taut_ib_planes *p)
+{
+    bool is_named;
+
+    for (int port = 1;
+         port <= PORTS_MOST && has_port(root_fd, p->device, port); port++) {
+        if (carries(c, root_fd, p->device, port, &is_named))
+            add_plane(p, port);
+    }
+}
+
+/* Another device of the same card, with ports of the same GUID. */
+static void beside(struct taut_counters *c, int root_fd, const char *device,
+                   struct taut_ib_planes *p, const char *guid)
+{
+    struct dirent **names = NULL;
+    char path[96];
+    int n;
+
+    snprintf(path, sizeof(path), TAUT_IB_CLASS "%.40s/device/infiniband",
+             device);
+    c->opens++;
+    n = scandirat(root_fd, path, &names, NULL, alphasort);
+    for (int i = 0; i < n; i++) {
+        const char *name = names[i]->d_name;
+
+        if (p->count == 0 && name[0] != '.' && strcmp(name, device) != 0 &&
+            strlen(name) < sizeof(p->device)) {
+            snprintf(p->device, sizeof(p->device), "%s", name);
+            with_guid(c, root_fd, p, guid);
+        }
+    }
+    for (int i = 0; i < n; i++)
+        free(names[i]);
+    free(names);
+}
+
+void taut_ib_find_planes(struct taut_counters *c, int root_fd,
+                         const char *device, int port,
+                         struct taut_ib_planes *p)
+{
+    char guid[TAUT_IB_GUID];
+
+    *p = (struct taut_ib_planes){.count = 0};
+    snprintf(p->device, sizeof(p->device), "%s", device);
+    if (!has_port(root_fd, device, 2)) {
+        if (is_spoken_for(c, root_fd, device) &&
+            taut_ib_guid_at(c, root_fd, device, port, guid) == 0)
+            beside(c, root_fd, device, p, guid);
+        p->is_beside = p->count > 0;
+    } else if (taut_ib_guid_at(c, root_fd, device, port, guid) == 0) {
+        with_guid(c, root_fd, p, guid);
+    } else {
+        with_interface(c, root_fd, p);
+    }
+    if (p->count < 2) {
+        *p = (struct taut_ib_planes){.count = 1, .ports = {port}};
+        snprintf(p->device, sizeof(p->device), "%s", device);
+    }
 }

@@ -52,42 +52,51 @@ static const struct file {
      offsetof(struct taut_port_count, packets_out)},
 };
 
-/* "mlx5_0/1" is sys/class/infiniband/mlx5_0/ports/1. */
-static int open_folder(int root_fd, const char *interface)
+static void open_plane(int fds[TAUT_PORT_FILES], int root_fd,
+                       const char *device, int port)
 {
-    struct taut_counters c = {.count = 0};
-    const char *port;
     char path[128];
+    int folder;
 
-    snprintf(c.interface, IFNAMSIZ, "%s", interface);
-    if (taut_counters_ib.find(&c, root_fd) < 0)
-        return -1;
-    port = strrchr(c.place, '/') + 1;
-    snprintf(path, sizeof(path), "sys/class/infiniband/%.*s/ports/%s",
-             (int)(port - c.place - 1), c.place, port);
-    return openat(root_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    snprintf(path, sizeof(path), TAUT_IB_CLASS "%.40s/ports/%d", device, port);
+    folder = openat(root_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    for (size_t i = 0; i < TAUT_PORT_FILES; i++)
+        fds[i] = folder < 0
+                     ? -1
+                     : openat(folder, port_files[i].path, O_RDONLY | O_CLOEXEC);
+    if (folder >= 0)
+        close(folder);
 }
 
 void taut_port_files_open(struct taut_port_files *files, int root_fd,
                     const char *interface)
 {
-    int folder = open_folder(root_fd, interface);
+    struct taut_counters c = {.count = 0};
+    char device[TAUT_IB_DEVICE];
+    struct taut_ib_planes p;
+    int port;
 
-    for (size_t i = 0; i < TAUT_PORT_FILES; i++)
-        files->fds[i] = folder < 0 ? -1
-                                   : openat(folder, port_files[i].path,
-                                            O_RDONLY | O_CLOEXEC);
-    if (folder >= 0)
-        close(folder);
+    files->planes = 0;
+    snprintf(c.interface, IFNAMSIZ, "%s", interface);
+    if (taut_ib_find(&c, root_fd, device, &port) < 0)
+        return;
+    taut_ib_find_planes(&c, root_fd, device, port, &p);
+    if (p.is_beside) { /* the device of the data counts for all */
+        p.count = 1;
+        p.ports[0] = port;
+    }
+    files->planes = p.count;
+    for (size_t i = 0; i < p.count; i++)
+        open_plane(files->fds[i], root_fd, device, p.ports[i]);
 }
 
 void taut_port_files_close(struct taut_port_files *files)
 {
-    for (size_t i = 0; i < TAUT_PORT_FILES; i++) {
-        if (files->fds[i] >= 0)
-            close(files->fds[i]);
-        files->fds[i] = -1;
-    }
+    for (size_t p = 0; p < files->planes; p++)
+        for (size_t i = 0; i < TAUT_PORT_FILES; i++)
+            if (files->fds[p][i] >= 0)
+                close(files->fds[p][i]);
+    files->planes = 0;
 }
 
 struct taut_port_count taut_port_files_read(const struct taut_port_files *files)
@@ -95,13 +104,15 @@ struct taut_port_count taut_port_files_read(const struct taut_port_files *files)
     struct taut_port_count count = taut_port_nothing;
     bool is_broken[sizeof(count) / sizeof(int64_t)] = {false};
 
-    for (size_t i = 0; i < TAUT_PORT_FILES; i++) {
+    for (size_t k = 0; k < files->planes * TAUT_PORT_FILES; k++) {
+        size_t i = k % TAUT_PORT_FILES;
         size_t at = port_files[i].sum / sizeof(int64_t);
         int64_t *sum = (int64_t *)&count + at, value;
+        int fd = files->fds[k / TAUT_PORT_FILES][i];
 
-        if (files->fds[i] < 0 || is_broken[at])
+        if (fd < 0 || is_broken[at])
             continue;
-        is_broken[at] = taut_counter_poll(files->fds[i], &value) < 0;
+        is_broken[at] = taut_counter_poll(fd, &value) < 0;
         if (is_broken[at])
             *sum = -1;
         else

@@ -11,10 +11,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "plugin/counters/ib_find.h"
+
 #define TAUT_PORT_FILES 20
 
 struct taut_port_files {
-    int fds[TAUT_PORT_FILES]; /* -1 = there is none */
+    size_t planes; /* of the port, whose counters are added up */
+    int fds[TAUT_IB_PLANES][TAUT_PORT_FILES]; /* -1 = there is none */
 };
 
 /* A moment, or the growth between two; -1: not known. */

@@ -76,7 +76,8 @@ local function of_guid(o, topo, map)
       o.components = endpoint(topo, o.node)
       return
    end
-   local router = map and map[o.at.guid] or name or "S-" .. o.at.guid:sub(3)
+   local router = topo.other_planes[o.at.guid] or map and map[o.at.guid] or name
+      or "S-" .. o.at.guid:sub(3)
    o.scope, o.port = "link", o.at.port and ("%s/%d"):format(router, o.at.port) or router
    o.components = { o.at.port and port_of(topo, topo:router_named(router), o.at.port) }
 end
@@ -95,6 +96,17 @@ local function of_direction(o, topo)
    o.origin = ("%s %s"):format(o.interface or "", o.what)
 end
 
+-- Seen by a sweep at a switch of another plane: of the one that stands for it, the same port.
+local function of_plane(o, topo)
+   local name = port_of(topo, topo:router_named(topo.other_planes[o.guid]), o.number)
+   local back = name and topo:opposite(topo.component_id[name])
+   for i, c in ipairs(o.components or {}) do
+      if not topo.component_id[c] then
+         o.components[i] = c == o.port and name or back and topo.components[back] or c
+      end
+   end
+end
+
 --- Name the components an observation is about.
 -- @param o observation; its `at` (of a log's line) is used up
 -- @param map GUID → name of the site's node-name map, or nil
@@ -109,6 +121,8 @@ function names.resolve(o, topo, map, rails)
       of_guid(o, topo, map)
    elseif o.direction and o.node then
       of_direction(o, topo)
+   elseif o.guid and o.number and topo.other_planes[o.guid] then
+      of_plane(o, topo)
    end
    o.at, o.direction = nil, nil
    o.components = o.components or {}

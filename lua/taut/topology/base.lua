@@ -33,6 +33,8 @@ end
 --   kind_name; label (words for a message: "torus 4x2x2, 2 nodes per router");
 --   nodes: array of names; rails (default 1); missing_rails: array of { node, rail }, numbers, that
 --     peers of the node have (default none);
+--   other_planes: map of the GUID of a switch of another plane to the name of the one that stands
+--     for it (default none);
 --   port_guids: map of an InfiniBand port's GUID to { node, rail }, numbers (default none);
 --   router_of: array endpoint → router number, false where a node has no such rail;
 --   tx, rx: bytes per second, one number or an array by endpoint;
@@ -47,8 +49,9 @@ end
 function base.new(class, spec)
    local self = setmetatable({ kind_name = spec.kind_name, rails = spec.rails or 1,
       missing_rails = spec.missing_rails or {}, port_guids = spec.port_guids or {},
+      other_planes = spec.other_planes or {},
       nodes = {}, node_id = {}, components = {}, component_id = {}, capacity = {},
-      cables = {},
+      cables = {}, planes = {},
       router_name = spec.router_name, router_id = {}, tx = {}, rx = {}, epoch = 1, failed = {},
       degraded = {} }, class)
    for k, v in pairs(spec.fields or {}) do

@@ -52,6 +52,7 @@ end
 --   tx and rx one number where all are alike
 function Shape:spec(n)
    local at, count = {}, #n.names
+   self.rail_planes = n.rail_planes
    for k = 1, n.rails do
       for i = 1, count do
          at[count * (k - 1) + i] = n.router[k][i] or false
@@ -69,6 +70,7 @@ function Shape:spec(n)
       return list
    end
    return { nodes = n.names, rails = n.rails, missing_rails = n.missing, port_guids = n.guids,
+      other_planes = self.other_planes,
       router_of = at,
       tx = by_endpoint(n.tx), rx = by_endpoint(n.rx), router_name = self.router_name,
       links = { from = self.from,

@@ -129,6 +129,9 @@ local function add(s, conf, o, seen, from, to, port, kind, cable)
    if not cap then
       return nil, err
    end
+   if o.merge and cable.left and cap > 0 then
+      cap = cap * cable.left -- as with one that is down: just less of the link
+   end
    local key = from << 24 | to
    local l = o.merge and seen[key]
    if l then
@@ -136,12 +139,12 @@ local function add(s, conf, o, seen, from, to, port, kind, cable)
       s.cables[l] = (s.cables[l] or 1) + 1
    else
       l = s:link(from, to, port, kind, cap)
-      seen[key] = l
+      seen[key], s.planes[l] = l, cable.planes
    end
    -- which of a router's ports leads into which link
    s.port_link[from][port] = l
-   if cable.down then
-      s.left[l] = 0
+   if cable.down or cable.left and not o.merge then
+      s.left[l] = cable.down and 0 or cable.left
    end
    return l
 end
@@ -176,8 +179,11 @@ end
 --   or nil and what was expected
 function wired.shape(w, conf, o)
    local s, seen, half = shape.new(), {}, {}
-   s.port_link, s.back = {}, {}
+   s.port_link, s.back, s.other_planes, s.planes = {}, {}, {}, {}
    for i, r in ipairs(w.routers) do
+      for _, guid in ipairs(r.others or {}) do
+         s.other_planes[guid] = r.name
+      end
       s.port_link[s:router(r.name)] = {}
       if i > 1 << 20 then
          return nil, "topology.wiring: expected at most 1048576 routers"
@@ -254,7 +260,8 @@ end
 -- @param conf `nodes` (host list: these, in this order; without it all), `rails` (the first so
 --   many of each; without it as many as any node has), `capacity`
 -- @return { names, rails, router[k][i], lid[k][i], tx[k][i], rx[k][i], guids = map of a port's GUID
---   to { node, rail } }, nil where a node has no such rail; or nil and what was expected
+--   to { node, rail }, rail_planes = array of { node, rail, planes, left } }, nil where a node
+--   has no such rail; or nil and what was expected
 function wired.nodes(w, conf)
    local nodes, err = chosen(w, conf)
    if not nodes then
@@ -266,7 +273,7 @@ function wired.nodes(w, conf)
       return nil, err
    end
    local t = { names = {}, rails = rails, router = {}, lid = {}, tx = {}, rx = {}, missing = {},
-      guids = {} }
+      guids = {}, rail_planes = {} }
    for k = 1, rails do
       t.router[k], t.lid[k], t.tx[k], t.rx[k] = {}, {}, {}, {}
    end
@@ -278,6 +285,10 @@ function wired.nodes(w, conf)
          if rail == false then
             t.missing[#t.missing + 1] = { node = i, rail = k }
          elseif rail then
+            if rail.planes then
+               t.rail_planes[#t.rail_planes + 1] = { node = i, rail = k, planes = rail.planes,
+                  left = rail.left }
+            end
             t.router[k][i], t.lid[k][i] = rail.router - 1, rail.lid
             for _, way in ipairs { "tx", "rx" } do
                t[way][k][i], err = capacity_of(conf, way, rail.Bps)
@@ -291,12 +302,24 @@ function wired.nodes(w, conf)
    return t
 end
 
---- Tell a topology which of its links were down when the wiring was taken.
+--- Tell a topology how many planes its links and rails have, and which links, or planes, were down
+-- when the wiring was taken.
 -- @param s its shape
 -- @param topo, err what base.new returned
 function wired.with_health(s, topo, err)
-   if topo and next(s.left) then
-      local left = {}
+   if not topo then
+      return nil, err
+   end
+   local left = {}
+   for _, r in ipairs(s.rail_planes or {}) do
+      local rx = 2 * (#topo.nodes * (r.rail - 1) + r.node)
+      topo.planes[rx - 1], topo.planes[rx] = r.planes, r.planes
+      left[rx - 1], left[rx] = r.left, r.left
+   end
+   for l, planes in pairs(s.planes) do
+      topo.planes[topo.first_link + l - 1] = planes
+   end
+   if next(s.left) or next(left) then
       for l, v in pairs(s.left) do
          left[topo.first_link + l - 1] = v
       end

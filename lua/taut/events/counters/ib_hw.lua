@@ -124,6 +124,9 @@ state("width", "text", { before = true, means = "lanes the link was trained to, 
 state("speed", "text", { before = true, means = "speed of a lane by its name, EDR",
    misleads = "what the port could do is not told here: `taut fabric check` knows" })
 state("rate_Mbps", "Mbit/s", { before = true, means = "rate of the whole port" })
+state("planes_up", "planes", { best = "planes", means = "planes of the port that are ACTIVE",
+   misleads = "counters are the sum of all planes, and states those of one that is up" })
+state("planes", "planes", { before = true, means = "planes that the adapter has for the port" })
 state("link_layer", "text", { before = true, means = "InfiniBand or Ethernet" })
 
 return { title = "RDMA port", list = list }

@@ -90,6 +90,9 @@ local function add_ends(spec, f, count)
          spec.tx[e], spec.rx[e] = capacity(f.topo, 2 * own - 1), capacity(f.topo, 2 * own)
       end
    end
+   for guid, name in pairs(f.topo.other_planes) do
+      spec.other_planes[guid] = f.name .. ":" .. name
+   end
    for guid, at in pairs(f.topo.port_guids) do
       spec.port_guids[guid] = at and { node = f.node[at.node], rail = f.first_rail + at.rail }
    end
@@ -100,7 +103,8 @@ end
 
 local function spec_of(list, whole)
    local spec = { kind_name = "fabrics", rails = whole.rails, nodes = whole.nodes,
-      missing_rails = {}, port_guids = {}, router_of = {}, tx = {}, rx = {}, router_name = {},
+      missing_rails = {}, port_guids = {}, other_planes = {},
+      router_of = {}, tx = {}, rx = {}, router_name = {},
       links = { from = {}, to = {}, port = {}, kind = {}, class = {}, capacity = {}, cables = {},
          back = {} }, engine = "joined", params = { parts = {}, wirings = {} },
       fields = { fabrics = list, fabric_named = {}, fabric_of_rail = {} } }
@@ -155,6 +159,9 @@ local function take_over(whole)
          local w = whole:of_part(f, c)
          whole.capacity[w] = f.topo.capacity[c]
          whole.graph:set_capacity(w, f.topo.capacity[c])
+      end
+      for c, planes in pairs(f.topo.planes) do
+         whole.planes[whole:of_part(f, c)] = planes
       end
       for c, v in pairs(f.topo.degraded) do
          left[whole:of_part(f, c)] = v

@@ -59,10 +59,13 @@ end
 function forwarding.start(w, src)
    local st = { w = w, src = src, tables = {}, lids = lids_of(w, src), lines = {}, strangers = 0,
       count = {}, ended = {},
-      cabled = cabled_ports(w), loose = 0, router_at = {} }
+      cabled = cabled_ports(w), loose = 0, router_at = {}, passed = 0 }
    for i, r in ipairs(w.routers) do
       if r.guid then
          st.router_at[r.guid] = i
+      end
+      for _, guid in ipairs(r.others or {}) do
+         st.router_at[guid] = false
       end
    end
    return st
@@ -71,7 +74,11 @@ end
 --- A switch's table begins.
 function forwarding.switch(st, line, guid)
    local r = st.router_at[guid]
-   if not r then
+   st.router, st.is_passed = nil, r == false
+   if st.is_passed then
+      st.passed = st.passed + 1
+      return
+   elseif not r then
       st.src:fail(line, "switch %s is not in %s, expected the dumps of one fabric", quote(guid),
          st.w.source)
    end
@@ -115,7 +122,9 @@ end
 -- @param guid of the destination's port, where the dump says it
 function forwarding.entry(st, line, lid, port, guid)
    local r = st.router
-   if not r then
+   if st.is_passed then
+      return
+   elseif not r then
       st.src:fail(line, "lid %d before any switch, expected the line of a switch", lid)
    end
    local table_of = st.tables[r]
@@ -162,6 +171,10 @@ function forwarding.finish(st, is_full)
       if not st.tables[i] then
          src:note(1, "switch %s of %s has no table here", quote(r.name), w.source)
       end
+   end
+   if st.passed > 0 then
+      src:note(1, "%d tables of switches of other planes are passed over: those of the first count",
+         st.passed)
    end
    if st.strangers > 0 then
       src:note(1, "%d entries are for lids that %s does not have", st.strangers, w.source)

@@ -2,11 +2,14 @@
 --- The neutral wiring that every importer returns, and its making.
 --
 --   source, format   where it comes from
---   routers[i]       { name, guid, ports, lid; hints: level, coord, group, row, col, place }
+--   routers[i]       { name, guid, ports, lid; hints: level, coord, group, row, col, place;
+--                    others: GUIDs of the switches of other planes that it stands for }
 --   nodes[i]         { name, guid, rails; hints: coord, place, role, nid, state }
 --   rails[k]         of a node: { router = i, port, lid, lmc, guid, width, speed, Bps }; false
 --                    where its peers have one and it has none
 --   cables[i]        { a = router, a_port, b = router, b_port, width, speed, Bps, kind, down }
+--                    (of several planes, rails and cables: width and speed of one, Bps of all,
+--                    `planes` how many, `left` the share that is there where some are not)
 --   tables           forwarding: tables[router][lid] = port
 --   lids             whose each is: lids[lid] = { node = i, rail = k } or { router = i }
 --   notes[i]         { line, text, file }: what did not fit and was passed over

@@ -11,10 +11,12 @@ local tables = require "taut.base.tables"
 
 local write = {}
 
-local ROUTER = { "name", "guid", "ports", "lid", "level", "group", "row", "col", "coord", "place" }
+local ROUTER = { "name", "guid", "ports", "lid", "level", "group", "row", "col", "coord", "place",
+   "others" }
 local NODE = { "name", "guid", "nid", "place", "role", "state", "coord", "rails" }
-local RAIL = { "router", "port", "lid", "lmc", "guid", "width", "speed", "Bps" }
-local CABLE = { "a", "a_port", "b", "b_port", "width", "speed", "Bps", "kind", "down" }
+local RAIL = { "router", "port", "lid", "lmc", "guid", "width", "speed", "Bps", "planes", "left" }
+local CABLE = { "a", "a_port", "b", "b_port", "width", "speed", "Bps", "kind", "down", "planes",
+   "left" }
 local LID = { "router", "node", "rail" }
 
 local function text(s)

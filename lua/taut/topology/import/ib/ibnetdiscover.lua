@@ -46,6 +46,7 @@ local port = Ct(P "[" * Cg(number, "number") * "]" * external *
 
 local setting = Ct((C "switchguid" + C "caguid" + C "rtguid") * "=" * guid *
    (P "(" * guid * ")" / 0) ^ -1 * eol)
+local system = P "sysimgguid=" * guid * (P "(" * guid * ")" / 0) ^ -1 * eol
 local ignored = eol + ws * "#" + (P "vendid=" + "devid=" + "sysimgguid=") + P "Chassis" +
    "Non-Chassis"
 -- what the tool says on its error output, when both went into one file
@@ -67,10 +68,10 @@ local function start_section(st, src, n, h)
       src:fail(n, "GUID %s stands here and in line %d, expected it once", quote(h.guid), other.line)
    end
    st.element = { type = h.type, guid = h.guid, desc = h.desc, lid = h.lid, nports = h.nports,
-      line = n, ports = {} }
+      line = n, system = st.system, ports = {} }
    st.at[h.guid] = st.element
    st.elements[#st.elements + 1] = st.element
-   st.guid = nil
+   st.guid, st.system = nil, nil
 end
 
 local function add_port(st, src, n, p)
@@ -124,6 +125,7 @@ local function section_line(st, src, n, line)
    if p then
       return add_port(st, src, n, p)
    elseif ignored:match(line) then
+      st.system = system:match(line) or st.system
       return
    end
    local h = heading:match(line)
@@ -209,7 +211,7 @@ function ibnetdiscover.read(src, opts)
    local st = { elements = {}, at = {}, open = {} }
    local step
    for n, line in src:lines(1024) do
-      if not step and not ignored:match(line) then
+      if not step and (system:match(line) or not ignored:match(line)) then
          step = looks_like_ports:match(line) and port_report_line or section_line
       end
       if step then

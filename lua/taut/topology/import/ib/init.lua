@@ -3,10 +3,14 @@
 --
 -- An element is { type = "switch"|"ca"|"router", guid, desc, lid, nports, line,
 --    ports = { [n] = { line, guid (of the port), lid, lmc, peer = guid, peer_port, peer_lid,
---                      width, speed } } }.
+--                      width, speed } } }; system = GUID of a switch's system image, nil where
+--    that is not told.
 -- (`only_port` when the file tells ports and not which adapter they are of.)
+-- With planes (planes.lua): a port has `planes` and how many of them are `up`, a switch `others`,
+-- the GUIDs of those that it stands for besides its own.
 -- Every cable is described at both of its ends; here the two must agree.
 local naming = require "taut.topology.import.ib.naming"
+local planes = require "taut.topology.import.ib.planes"
 local rails = require "taut.topology.import.rails"
 local source = require "taut.topology.import.source"
 local speed = require "taut.topology.import.speed"
@@ -65,6 +69,15 @@ local function rate(src, e, n, port, back)
    return slower, speed.Bps(slower.width, slower.speed)
 end
 
+-- What all planes of a port carry, and the share of them that is there.
+local function of_planes(port, Bps)
+   return Bps and Bps * (port.planes or 1)
+end
+
+local function left_of(port)
+   return port.planes and port.up < port.planes and port.up / port.planes or nil
+end
+
 local function lids_agree(src, e, n, port, other, back)
    local own = other.type == "switch" and other.lid or back.lid
    if port.peer_lid and own and own ~= port.peer_lid then
@@ -92,7 +105,8 @@ local function switch_cable(w, src, e, n, port, other, back)
    end
    local r, Bps = rate(src, e, n, port, back)
    w:cable { a = e.index, a_port = tostring(n), b = other.index, b_port = tostring(port.peer_port),
-      width = r.width, speed = r.speed, Bps = Bps }
+      width = r.width, speed = r.speed, Bps = of_planes(port, Bps), planes = port.planes,
+      left = left_of(port) }
 end
 
 local function add_switches(w, src, by_guid, switches)
@@ -131,7 +145,8 @@ local function ports_of(src, by_guid, host)
             local rail = { router = other.index, port = tostring(port.peer_port),
                lid = port.lid or back.peer_lid, lmc = port.lmc,
                guid = port.guid or back.peer_port_guid,
-               width = r.width, speed = r.speed, Bps = Bps }
+               width = r.width, speed = r.speed, Bps = of_planes(port, Bps), planes = port.planes,
+               left = left_of(port) }
             ports[#ports + 1] = { rail = rail,
                label = (e.device or "") .. (n > 1 and "/" .. n or "") }
          else
@@ -176,7 +191,7 @@ local function port_guids_once(src, cas)
    for _, e in ipairs(cas) do
       for _, n in ipairs(sorted_ports(e)) do
          local g = e.ports[n].guid
-         if g and at[g] then
+         if g and at[g] then -- planes are put together
             src:fail(e.ports[n].line, "port GUID %s stands here and in line %d, expected it once",
                quote(g), at[g])
          end
@@ -187,6 +202,32 @@ local function port_guids_once(src, cas)
    end
 end
 
+-- Before planes are put together: errors name what the file has.
+local function check_ends(src, elements)
+   local by_guid = {}
+   for _, e in ipairs(elements) do
+      by_guid[e.guid] = e
+   end
+   for _, e in ipairs(elements) do
+      for _, n in ipairs(e.type ~= "router" and sorted_ports(e) or {}) do
+         far_end(src, by_guid, e, n, e.ports[n])
+      end
+   end
+end
+
+local function has_planes(elements)
+   for _, e in ipairs(elements) do
+      local seen = {}
+      for _, port in pairs(e.type == "ca" and e.ports or {}) do
+         if port.guid and seen[port.guid] then
+            return true
+         end
+         seen[port.guid or 0] = true
+      end
+   end
+   return false
+end
+
 --- Put a fabric together.
 -- @param src what is read
 -- @param format name of the importer
@@ -194,6 +235,10 @@ end
 -- @param opts { names, nodes } as taut.import gives them
 -- @return wiring
 function ib.assemble(src, format, elements, opts)
+   if has_planes(elements) then
+      check_ends(src, elements)
+      elements = planes.join(src, elements)
+   end
    local w, by_guid, switches, cas = wiring.new(src, format), {}, {}, {}
    for _, e in ipairs(elements) do
       by_guid[e.guid] = e
@@ -212,7 +257,7 @@ function ib.assemble(src, format, elements, opts)
    local name = naming.switches(switches, opts.names)
    for _, e in ipairs(switches) do
       e.index = w:router(e.line, { name = name[e], guid = e.guid, ports = e.nports, lid = e.lid,
-         place = e.desc ~= name[e] and e.desc or nil })
+         place = e.desc ~= name[e] and e.desc or nil, others = e.others })
    end
    add_switches(w, src, by_guid, switches)
    add_hosts(w, src, by_guid, cas, opts.names)

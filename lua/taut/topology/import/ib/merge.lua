@@ -1,0 +1,267 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Elements of a fabric with planes, put together: which are one says planes.lua.
+--
+-- A cable of two switches that are put together is that of the same ports in each plane; where
+-- boxes number theirs differently, the first that is left of each plane, and so on.
+local source = require "taut.topology.import.source"
+local tables = require "taut.base.tables"
+
+local merge = {}
+
+local quote = source.quote
+
+-- The switch that stands for all of a group: that of its first plane.
+local function head_of(g)
+   return g.members[tables.keys(g.members)[1]]
+end
+
+-- New elements for old; each has `used`, the port numbers that are taken.
+local function make(p)
+   local out, of = {}, {}
+   for _, e in ipairs(p.elements) do
+      local head = p.group[e] and head_of(p.group[e]) or e
+      if head == e then
+         local t = { ports = {} }
+         for k, v in pairs(e) do
+            t[k] = t[k] or v
+         end
+         out[#out + 1], of[e] = t, t
+      end
+   end
+   for e, g in pairs(p.group) do
+      of[e] = of[head_of(g)]
+   end
+   for e, t in pairs(of) do -- planes of a box may have ports that its first has not
+      t.nports = math.max(t.nports or 0, e.nports or 0)
+   end
+   return out, of
+end
+
+-- The port's own number, or the next that its switch has not.
+local function free(e, n)
+   if not e.ports[n] then
+      return n
+   end
+   e.next_free = math.max(e.next_free or 0, e.nports) + 1
+   e.nports = e.next_free
+   return e.next_free
+end
+
+-- Join two new elements by what was a port, and its other end, before.
+local function join(a, m, b, back, fields)
+   local n, k = free(a, m), free(b, back)
+   local here, there = {}, {}
+   for name, v in pairs(fields.here) do
+      here[name] = v
+   end
+   for name, v in pairs(fields.there) do
+      there[name] = v
+   end
+   here.peer, here.peer_port, here.peer_lid = b.guid, k, b.lid or there.lid
+   there.peer, there.peer_port, there.peer_lid = a.guid, n, a.lid or here.lid
+   here.planes, here.up, there.planes, there.up = fields.planes, fields.up, fields.planes, fields.up
+   a.ports[n], b.ports[k] = here, there
+end
+
+local function back_of(p, port)
+   return p.at[port.peer], p.at[port.peer] and p.at[port.peer].ports[port.peer_port]
+end
+
+---------------------------------------------------------------- between switches
+
+local function sort_cables(list)
+   table.sort(list, function(x, y)
+      return x.a_port < y.a_port or x.a_port == y.a_port and x.b_port < y.b_port
+   end)
+end
+
+-- Cables of all planes between two groups: { [plane] = { { a_port, b_port, here, there }, … } }.
+local function cables_between(p)
+   local order, at = {}, {}
+   for i, e in ipairs(p.elements) do
+      e.order = i
+   end
+   for _, e in ipairs(p.elements) do
+      local g = e.type == "switch" and p.group[e]
+      for _, n in ipairs(g and tables.keys(e.ports) or {}) do
+         local other, back = back_of(p, e.ports[n])
+         local h = other and p.group[other]
+         if h and h ~= g and p.plane[e] == p.plane[other]
+            and head_of(g).order < head_of(h).order then
+            at[g] = at[g] or {}
+            local pair = at[g][h]
+            if not pair then
+               pair = { a = g, b = h, planes = {} }
+               at[g][h], order[#order + 1] = pair, pair
+            end
+            local list = pair.planes[p.plane[e]] or {}
+            pair.planes[p.plane[e]] = list
+            list[#list + 1] = { a_port = n, b_port = e.ports[n].peer_port, here = e.ports[n],
+               there = back }
+         end
+      end
+   end
+   return order
+end
+
+-- The plane with most cables: those of the others are put with its own.
+local function fullest(pair)
+   local best
+   for _, p in ipairs(tables.keys(pair.planes)) do
+      sort_cables(pair.planes[p])
+      best = best and #pair.planes[best] >= #pair.planes[p] and best or p
+   end
+   return best
+end
+
+-- Where boxes number their ports alike, a cable that the list has not is one more; else they go
+-- with it in their order.
+local function put_with(list, at, own)
+   local taken, rest = {}, {}
+   for _, c in ipairs(own) do
+      local t = at[c.a_port .. " " .. c.b_port]
+      if t then
+         taken[t], t.up = true, t.up + 1
+      else
+         rest[#rest + 1] = c
+      end
+   end
+   local is_alike, i = next(taken) ~= nil, 0
+   for _, c in ipairs(rest) do
+      repeat
+         i = i + 1
+      until is_alike or not list[i] or not taken[list[i]]
+      if is_alike or not list[i] then
+         c.up = 1
+         list[#list + 1], at[c.a_port .. " " .. c.b_port] = c, c
+      else
+         list[i].up = list[i].up + 1
+      end
+   end
+end
+
+-- The cables of two groups; `up`, how many planes each has.
+local function united(pair)
+   local of, at = fullest(pair), {}
+   local list = pair.planes[of]
+   for _, c in ipairs(list) do
+      c.up, at[c.a_port .. " " .. c.b_port] = 1, c
+   end
+   for _, p in ipairs(tables.keys(pair.planes)) do
+      if p ~= of then
+         put_with(list, at, pair.planes[p])
+      end
+   end
+   return list
+end
+
+local function join_switches(src, p, of)
+   for _, pair in ipairs(cables_between(p)) do
+      local planes = math.max(tables.size(pair.a.members), tables.size(pair.b.members))
+      for _, c in ipairs(united(pair)) do
+         join(of[head_of(pair.a)], c.a_port, of[head_of(pair.b)], c.b_port,
+            { here = c.here, there = c.there, planes = planes, up = c.up })
+         if c.up < planes then
+            src:note(c.here.line, "the cable from port %d of %s to %s has %d of %d planes",
+               c.a_port, quote(head_of(pair.a).desc), quote(head_of(pair.b).desc), c.up, planes)
+         end
+      end
+   end
+end
+
+---------------------------------------------------------------- adapters
+
+-- The switch, put together, that most planes of an adapter's port are on.
+local function leaf_of(p, of, rail)
+   local count, best = {}, nil
+   for _, n in ipairs(rail.ports) do
+      local other = back_of(p, rail.adapter.ports[n])
+      local leaf = other and other.type == "switch" and of[other]
+      if leaf then
+         count[leaf] = (count[leaf] or 0) + 1
+         best = (not best or count[leaf] > count[best]) and leaf or best
+      end
+   end
+   return best
+end
+
+local function join_rail(src, p, of, rail, done)
+   local leaf, first, up = leaf_of(p, of, rail), nil, 0
+   for _, n in ipairs(leaf and rail.ports or {}) do
+      local port = rail.adapter.ports[n]
+      local other, back = back_of(p, port)
+      done[port], done[back] = true, true
+      if of[other] == leaf then
+         up = up + 1
+         first = first or { n = n, k = port.peer_port, here = port, there = back }
+      else
+         src:note(port.line, "port %d of %s is on %s, its other planes are on %s; left out", n,
+            quote(rail.adapter.desc), quote(other.desc), quote(leaf.desc))
+      end
+   end
+   if first then
+      join(of[rail.adapter], first.n, leaf, first.k, { here = first.here, there = first.there,
+         planes = p.count, up = up })
+      if up < p.count then
+         src:note(first.here.line, "%s has %d of %d planes", quote(rail.adapter.desc), up, p.count)
+      end
+   end
+end
+
+---------------------------------------------------------------- the rest
+
+-- Whatever is in no plane: its cables are as they were.
+local function join_others(src, p, of, done)
+   for _, e in ipairs(p.elements) do
+      for _, n in ipairs(tables.keys(e.ports)) do
+         local port = e.ports[n]
+         local other, back = back_of(p, port)
+         if back and not done[port] and of[e] ~= of[other] then
+            done[port], done[back] = true, true
+            join(of[e], n, of[other], port.peer_port, { here = port, there = back })
+         elseif back and not done[port] and e ~= other then
+            done[port], done[back] = true, true
+            src:note(port.line, "a cable joins planes of %s; left out", quote(e.desc))
+         end
+      end
+   end
+end
+
+-- What join_switches has put together.
+local function mark(p, done)
+   for _, e in ipairs(p.elements) do
+      local g = e.type == "switch" and p.group[e]
+      for _, port in pairs(g and e.ports or {}) do
+         local other = back_of(p, port)
+         local h = other and p.group[other]
+         done[port] = h and h ~= g and p.plane[e] == p.plane[other] or done[port]
+      end
+   end
+end
+
+--- The elements, put together.
+-- @param src what is read, for notes
+-- @param p of planes.lua: elements, at, rails, count, group (of a switch: { members }), plane
+-- @return array of new elements
+function merge.elements(src, p)
+   local out, of = make(p)
+   local done = {}
+   join_switches(src, p, of)
+   mark(p, done)
+   for _, rail in ipairs(p.rails) do
+      join_rail(src, p, of, rail, done)
+   end
+   join_others(src, p, of, done)
+   for e, t in pairs(of) do
+      if t.guid ~= e.guid then
+         t.others = t.others or {}
+         table.insert(t.others, e.guid)
+      end
+   end
+   for _, t in ipairs(out) do
+      table.sort(t.others or {})
+   end
+   return out
+end
+
+return merge
