@@ -24,8 +24,8 @@ TopologyPlugin          = topology/tree
 ]]
 
 -- A folder with some files, gone afterwards; fn(folder, found).  Slurm's are in that folder, a
--- folder of LLDP's files and what ibnetdiscover says may come beside them.
-local function with(files, config_text, fn, lldp, swept)
+-- folder of LLDP's files and what ibnetdiscover and opareport say may come beside them.
+local function with(files, config_text, fn, lldp, swept, links)
    local folder = io.popen("mktemp -d"):read "l"
    for name, text in pairs(files) do
       local f = assert(io.open(folder .. "/" .. name, "w"))
@@ -38,7 +38,7 @@ local function with(files, config_text, fn, lldp, swept)
       ["ls /sys/class/net"] = "lo\neno1\nib0\n",
       ["cat /sys/class/net/ib0/speed"] = "200000\n", ["cat /sys/class/net/ib0/type"] = "32\n",
       ["cat /sys/class/net/eno1/speed"] = "-1\n", ["cat /sys/class/net/eno1/type"] = "1\n",
-      ibnetdiscover = swept }
+      ibnetdiscover = swept, ["opareport -q -o links"] = links }
    local ok, err = pcall(fn, folder, look.around(lldp, function(c) return answers[c] end))
    os.execute("rm -r " .. folder)
    lu.assertTrue(ok, err)
@@ -160,6 +160,23 @@ function tests.test_what_slurm_conf_lacks()
       lu.assertNil(texts.healthcheck(found))
       lu.assertEquals(texts.slurm_conf(found), {})
    end)
+end
+
+-- An Omni-Path fabric, which ibnetdiscover does not see.
+function tests.test_opareport_tells_the_wiring_of_omni_path()
+   local out = { "Link Summary\n\n5 Links in Fabric:\nRate NodeGUID          Port Type Name\n" }
+   for n = 0, 4 do
+      local host = n < 4 and ("0x00000000000000a%d   1 FI   n%d hfi1_0"):format(n, n)
+         or "0x00000000000000b1  41 SW   edge1"
+      out[#out + 1] = ("100g %s\n<->  0x00000000000000b%d  %2d SW   edge%d\n"):format(host,
+         n < 2 and 1 or 2, n + 1, n < 2 and 1 or 2)
+   end
+   with({ ["topology.conf"] = TREE }, CONFIG, function(folder, found)
+      local text = texts.machine(found)
+      local conf = taken(folder, text)
+      lu.assertEquals({ conf.topology.routers, #conf.topology.nodes }, { 2, 4 })
+      lu.assertStrContains(text, "opareport -q -o links")
+   end, nil, nil, table.concat(out))
 end
 
 return tests

@@ -10,7 +10,7 @@ local ENDINGS = { c = true, h = true, lua = true, bats = true, bash = true, md =
 -- Files that others have, or that a reader is to make.
 local NOT_OURS = {}
 for name in ([[taut.lua model.lua machine.lua other.lua a.lua job.sh select.c ibnetdiscover.c
-   osm_dump.c dump_lfts.sh topology.lua]]):gmatch "%S+" do
+   osm_dump.c dump_lfts.sh opareport.c topology.lua]]):gmatch "%S+" do
    NOT_OURS[name] = true
 end
 

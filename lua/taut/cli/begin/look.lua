@@ -101,9 +101,10 @@ local function files_in(folder)
    return names and list or nil
 end
 
--- What ibnetdiscover sees from here, in a file that is the caller's to remove; nil: nothing.
-local function sweep(ask)
-   local text = ask "ibnetdiscover"
+-- What a program sees of the fabric from here, in a file that is the caller's to remove; nil:
+-- nothing.
+local function sweep(ask, command)
+   local text = ask(command)
    if not text or text == "" then
       return nil
    end
@@ -126,17 +127,20 @@ local function missing(w, nodes)
    return #list > 0 and hostlist.compress(list) or nil
 end
 
--- Where the wiring may be told, best first: LLDP and ibnetdiscover see cables and ports; Slurm's
--- files know neither, but all nodes.  Calls try(format, path, what it is called) of each.
+-- Where the wiring may be told, best first: LLDP, ibnetdiscover and opareport see cables and ports;
+-- Slurm's files know neither, but all nodes.  Calls try(format, path, what it is called) of each.
 local function each_source(ask, s, lldp, try)
    local told = files_in(lldp)
    if told and #told > 0 then
       try("lldp", told, ("%s, what %d switches say by LLDP"):format(lldp, #told))
    end
-   local swept = sweep(ask)
-   if swept then
-      try("ibnetdiscover", swept, "ibnetdiscover")
-      os.remove(swept)
+   for _, f in ipairs { { "ibnetdiscover", "ibnetdiscover" },
+      { "opareport", "opareport -q -o links" } } do
+      local swept = sweep(ask, f[2])
+      if swept then
+         try(f[1], swept, f[2])
+         os.remove(swept)
+      end
    end
    for _, f in ipairs { { "slurm-yaml", "topology.yaml" }, { "slurm-conf", "topology.conf" } } do
       local path = s.folder .. "/" .. f[2]

@@ -21,6 +21,8 @@ local registry = {
    { "nodemap", "ib.nodemap" },
    { "opensm-lfts", "ib.opensm_lfts" },
    { "opensm-fdbs", "ib.opensm_fdbs" },
+   { "opareport", "opa" },
+   { "opa-lids", "opa.lids" },
    { "lldp", "lldp" },
    { "rtr", "cray.rtr" },
    { "xtdb2proc", "cray.xtdb2proc" },

@@ -100,6 +100,7 @@ local DIALECTS = {
    { "^%s*{ ?[%u-]+ Ports:", "a list of links, as ibdiagnet (.lst) and opensm-subnet.lst have it" },
    { "IBDIAG", "written by ibdiagnet" }, { "^START_%u", "ibdiagnet's database (.db_csv)" },
    { "^%d+:%d+:.*| ", "ibdiagnet's network dump (.net_dump)" },
+   { "^%s*Link Summary", "of Omni-Path: format opareport" },
    { "^Unicast lids", "forwarding tables, opensm-lfts" },
    { "^%s*%d+%s+%d+%[", "what iblinkinfo prints" },
    { "^CA: .*:%s*$", "what iblinkinfo prints" },

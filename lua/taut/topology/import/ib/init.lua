@@ -3,8 +3,8 @@
 --
 -- An element is { type = "switch"|"ca"|"router", guid, desc, lid, nports, line,
 --    ports = { [n] = { line, guid (of the port), lid, lmc, peer = guid, peer_port, peer_lid,
---                      width, speed } } }; system = GUID of a switch's system image, nil where
---    that is not told.
+--                      width, speed, or Bps } } };
+--    system = GUID of a switch's system image, nil where that is not told.
 -- (`only_port` when the file tells ports and not which adapter they are of.)
 -- With planes (planes.lua): a port has `planes` and how many of them are `up`, a switch `others`,
 -- the GUIDs of those that it stands for besides its own.
@@ -51,7 +51,9 @@ end
 
 -- Width and speed of a cable: what both ends say, or the slower of the two.
 local function rate(src, e, n, port, back)
-   if not port.width or not back.width then
+   if port.Bps or back.Bps then -- of Omni-Path
+      return port, port.Bps
+   elseif not port.width or not back.width then
       local known = port.width and port or back
       return known, known.width and speed.Bps(known.width, known.speed) or nil
    end

@@ -1,0 +1,95 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- An Omni-Path fabric out of `opareport -o links`: each of its links once, with both ends.
+local forms = require "taut.topology.import.opa.forms"
+local ib = require "taut.topology.import.ib"
+local source = require "taut.topology.import.source"
+
+local opareport = {
+   summary = "Omni-Path fabric: `opareport -o links`, also with -x, and `opaextractsellinks`",
+}
+
+local quote = source.quote
+
+-- "100g": bits per second of data, after line coding (opa-ff, StlStaticRateToText).
+local function Bps_of(rate)
+   local g = rate and tonumber(rate:match "^([%d.]+)g$")
+   return g and g > 0 and g * 1e9 / 8 or nil
+end
+
+local function element_of(st, port)
+   local e = st.at[port.guid]
+   if not e then
+      e = { type = port.type, guid = port.guid, desc = port.desc, line = port.line, ports = {},
+         nports = 0 }
+      st.at[port.guid] = e
+      st.elements[#st.elements + 1] = e
+   elseif e.type ~= port.type then
+      st.src:fail(port.line, "GUID %s is a %s here and a %s in line %d", quote(port.guid),
+         port.type, e.type, e.line)
+   end
+   e.nports = math.max(e.nports, port.number)
+   return e
+end
+
+-- The same link again, as of a report of all and one of those between switches.
+local function is_known(st, e, here, there)
+   local known = e.ports[here.number]
+   if not known then
+      return false
+   elseif known.peer == there.guid and known.peer_port == there.number then
+      return true
+   end
+   st.src:fail(here.line, "port %d of %s stands here and in line %d, expected it once",
+      here.number, quote(here.guid), known.line)
+end
+
+-- An adapter has one port, and its node the GUID of that (Linux, the driver hfi1).
+local function port_guid(port)
+   return port.type == "ca" and (port.port_guid or port.guid) or nil
+end
+
+local function add_link(st, line, rate, a, b)
+   local x, y = element_of(st, a), element_of(st, b)
+   st.links = st.links + 1
+   if x == y and a.number == b.number then
+      st.src:fail(line, "a link of port %d of %s with itself", a.number, quote(a.guid))
+   elseif is_known(st, x, a, b) then
+      st.again = st.again + 1
+      return
+   end
+   is_known(st, y, b, a)
+   local Bps = Bps_of(rate)
+   if not Bps and not st.no_rate then
+      st.no_rate = true
+      st.src:note(line, "links without a rate: give --capacity, or it is learned")
+   end
+   x.ports[a.number] = { line = a.line, guid = port_guid(a), peer = b.guid, peer_port = b.number,
+      Bps = Bps }
+   y.ports[b.number] = { line = b.line, guid = port_guid(b), peer = a.guid, peer_port = a.number,
+      Bps = Bps }
+end
+
+-- How many links the report says that there are; with a focus, how many it has.
+local function add_total(st, line, name, text)
+   if name == "LinkCount" or name == "MatchingLinks" then
+      st[name] = { line = line, count = tonumber(text) }
+   end
+end
+
+--- Read it, in whichever of its forms.
+function opareport.read(src, opts)
+   local st = { src = src, elements = {}, at = {}, links = 0, again = 0 }
+   forms.read(src, {
+      link = function(...) add_link(st, ...) end,
+      lid = function() end,
+      total = function(...) add_total(st, ...) end })
+   local total = st.MatchingLinks or st.LinkCount
+   if st.links == 0 then
+      src:fail(nil, "the file ends without a link, expected what opareport -o links prints")
+   elseif total and total.count and total.count > st.links then
+      src:fail(total.line, "%d links, and the file has %d; is it cut short?", total.count, st.links)
+   end
+   return ib.assemble(src, "opareport", st.elements, opts)
+end
+
+return opareport
