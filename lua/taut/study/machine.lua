@@ -63,6 +63,7 @@ end
 --   inject_Bps = the slowest tx, kinds = { kind → links } (waits, threads: see load.lua) },
 --   or nil and what is wrong
 function machine.new(topo, o)
+   topo = topo.traffic or topo -- as jobs are routed
    local builder = builders[topo.kind_name]
    if not builder then
       return nil, ("no classes of ways are known for a %s (known: dragonfly, hyperx, torus, " ..

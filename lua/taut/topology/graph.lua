@@ -14,13 +14,13 @@ local Graph = base.class()
 --- Build it.
 -- @param conf { wiring, nodes (host list, default all), rails (default all), capacity = number, or
 --   { tx, rx, link or by kind } in bytes per second, where the wiring's own are not to be used;
---   routing = "tables" | "shortest" }
+--   routing = "tables" | "shortest" | "adaptive" (shortest ways, too) }
 -- @return topology, or nil and what was expected
 function graph.build(conf)
    local w, err = wired.check(conf.wiring)
    local routing, s, n
    if w then
-      routing, err = shape.word(conf, "routing", { "tables", "shortest" },
+      routing, err = shape.word(conf, "routing", { "tables", "shortest", "adaptive" },
          w.tables and "tables" or "shortest")
    end
    if routing then

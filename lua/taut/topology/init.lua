@@ -16,7 +16,10 @@
 --   asked_at (addresses.lua; nil where nobody can ask for a test's way),
 --   is_hashed (true where a flow keeps to one link of each set on its way),
 --   degraded (map component → left), cables (map link → how many of a wiring it is, where they are
---   several), graph (taut.graph); node_class (map node → name, or nil),
+--   several), planes (map component → how many planes it has, where it has any), port_guids and
+--   other_planes (base.lua), service_levels and traffic (service_levels.lua: how jobs are routed,
+--   where tests are routed otherwise; nil elsewhere), graph (taut.graph);
+--   node_class (map node → name, or nil),
 --   learns (map component → cables, of those whose capacity nobody configured, or nil), open (set
 --   of those of them of which nothing is known yet)
 -- and functions:
@@ -59,6 +62,7 @@ local registry = {
 local addresses = require "taut.topology.addresses"
 local fabrics = require "taut.topology.fabrics"
 local tables = require "taut.base.tables"
+local service_levels = require "taut.topology.service_levels"
 local node_classes = require "taut.topology.node_classes"
 local unknown = require "taut.topology.unknown"
 
@@ -77,6 +81,8 @@ function topology.build(conf)
    local name = registry[conf.kind]
    if conf.kind == "fabrics" then
       return fabrics.build(conf, topology.build)
+   elseif name and type(conf.routing) == "table" then
+      return service_levels.build(conf, topology.build)
    elseif not name then
       return nil, ("topology kind '%s' is not known (known: %s)"):format(tostring(conf.kind),
          table.concat(topology.kinds, ", "))

@@ -63,6 +63,9 @@ function unknown.open(topo, c, cables, guess)
    if topo.graph then
       topo.graph:set_capacity(c, topo.capacity[c])
    end
+   if topo.traffic then
+      topo.traffic.graph:set_capacity(c, topo.capacity[c])
+   end
    if topo.graph and topo.fabrics then
       local f, k = topo:part_of(c)
       unknown.open(f.topo, k, cables, guess)
@@ -73,6 +76,9 @@ end
 function unknown.known(topo, c, Bps)
    topo.open[c], topo.capacity[c] = nil, Bps
    topo.graph:set_capacity(c, Bps)
+   if topo.traffic then
+      topo.traffic.graph:set_capacity(c, Bps)
+   end
    if topo.fabrics then
       local f, k = topo:part_of(c)
       unknown.known(f.topo, k, Bps)

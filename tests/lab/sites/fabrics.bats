@@ -87,6 +87,8 @@ tests_of() {
     grep -q '>fabric ib: ' "$out"
     grep -q 'ib:leaf0/3 slow' "$out"
     grep -q 'eth:leaf2/4 slow' "$out"
+    run lab exec taut topology show --fabric ib
+    [[ $output == *"tests on service level 1 (dmodk), jobs on 0 (adaptive)"* ]]
     run lab exec taut topology show --fabric eth
     [[ $output == *"1 slow"* ]]
     # a restart knows both

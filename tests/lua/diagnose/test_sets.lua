@@ -2,11 +2,14 @@
 -- One slow link of a set: which set it is, and when nobody knows.
 local config = require "taut.config"
 local diagnose = require "taut.diagnose"
+local events = require "taut.events"
+local fabricsim = require "lib.fabricsim"
 local json = require "taut.json"
 local lu = require "luaunit"
 local share = require "taut.diagnose.share"
 local tables = require "taut.base.tables"
 local topology = require "taut.topology"
+local watch = require "taut.fabric.watch"
 local weigh = require "taut.diagnose.sets.weigh"
 
 local tests = {}
@@ -73,16 +76,16 @@ function tests.test_many_flows_are_not_taken_for_few()
    end
 end
 
-local function tree(spines, addresses)
+local function tree(spines, addresses, routing)
    return assert(topology.build { kind = "fattree", nodes_per_leaf = PER,
       levels = { { down = LEAVES, up = spines or SPINES } },
       nodes = ("n[0-%d]"):format(LEAVES * PER - 1),
-      capacity = 10e9, routing = "ecmp", addresses = addresses })
+      capacity = 10e9, routing = routing or "ecmp", addresses = addresses })
 end
 
-local function world(seed, settings, spines)
+local function world(seed, settings, spines, routing)
    math.randomseed(seed)
-   local topo = tree(spines)
+   local topo = tree(spines, nil, routing)
    return setmetatable({ topo = topo, spines = spines or SPINES,
       left = {}, busy = {}, now = 0, event = 0,
       diagnosis = diagnose.new(topo, settings or S), said = {} }, World)
@@ -279,6 +282,58 @@ function tests.test_the_one_link_with_errors_is_named()
    lu.assertStrContains(w.diagnosis:reasoning(c)[1].text, "one of 6 uplinks of leaf3 is slow; of "
       .. "these links only this one has errors")
    lu.assertEquals(w.diagnosis.sets:verdicts(), {}) -- it is the cable's now
+end
+
+-- A sweep of the tree as taut-ib would tell of it: ports are numbered as the links are named.
+local function swept(topo, errors)
+   local parts, of = {}, {}
+   for r = 0, topo.routers - 1 do
+      of[r] = { type = "switch", guid = ("0x%016x"):format(256 + r), desc = topo.router_name[r],
+         num_ports = 64, lid = r + 1, ports = {} }
+      for i = 1, 64 do
+         of[r].ports[i] = { port = i, info = fabricsim.info.down, read = 32 }
+      end
+      parts[r + 1] = of[r]
+   end
+   local function port(c)
+      return math.tointeger(tonumber(topo.components[c]:match "/(%d+)$"))
+   end
+   for c = topo.first_link, #topo.components do
+      local p, back = of[topo:from(c)].ports[port(c)], topo:opposite(c)
+      p.far, p.far_port, p.info = of[topo:to(c)].guid, port(back), fabricsim.info.up
+      -- what a link damages, its far end counts
+      p.counters = { symbol_error = errors[back] or 0 }
+   end
+   return fabricsim.fabric(parts, 300)
+end
+
+-- End to end: tests over an adaptive fabric name the set, the counters of a sweep the cable.
+function tests.test_on_an_adaptive_fabric_a_sweep_s_counters_tell_the_cable()
+   local w = world(3, nil, nil, "adaptive")
+   local c = w:link(3, 2, true)
+   w.left[c] = 0.3
+   w:play(200, anybody)
+   lu.assertEquals(w.said, { "one of 6 uplinks of leaf3 is slow" })
+   local e = events.new { topology = w.topo, diagnosis = w.diagnosis,
+      cluster = { on_node = {}, jobs = {}, last_heard = {} },
+      journal = { add = function() end }, hear = function() end }
+   w.diagnosis:listen(function(link, since) return e:accuses(link, since) end)
+   local kept = fabricsim.state()
+   lu.assertEquals(watch.take(kept, swept(w.topo, {})), {})
+   w:play(1, anybody)
+   lu.assertEquals(w.diagnosis:verdicts(), {}) -- no counter has grown
+   local seen = watch.take(kept, swept(w.topo, { [c] = 500, [w:link(5, 2, true)] = 500 }))
+   lu.assertEquals(#seen, 2)
+   for _, o in ipairs(seen) do
+      o.from, o.to = w.now - 300, w.now
+   end
+   e:take(seen, true)
+   w:play(1, anybody)
+   local v = w.diagnosis:verdicts()
+   lu.assertEquals({ #v, v[1].component, v[1].state }, { 1, c, "slow" })
+   lu.assertAlmostEquals(v[1].left, 0.3, 0.02)
+   lu.assertEquals(w.diagnosis.sets:verdicts(), {})
+   lu.assertEquals(w.diagnosis:state(w:link(5, 2, true)), "unknown") -- errors, and no low test
 end
 
 function tests.test_hard_evidence_tells_which_link_it_is()

@@ -104,6 +104,13 @@ local function count_verdicts(scene)
    return n
 end
 
+-- Service levels that tests and jobs are on, where they are routed by these.
+local function levels_of(topo)
+   local l = topo.service_levels
+   return l and { tests = l.tests, tests_routing = l.routing[l.tests], jobs = l.jobs,
+      jobs_routing = l.routing[l.jobs] } or nil
+end
+
 local function machine(scene)
    local topo, with_nodes, links = scene.topo, 0, 0
    for r = 0, topo.routers - 1 do
@@ -117,6 +124,7 @@ local function machine(scene)
       nodes = #topo.nodes, rails = topo.rails, routers = topo.routers,
       routers_with_nodes = with_nodes, links = links, epoch = topo.epoch, wiring = topo.wiring,
       diameter = most, is_sample = is_sample or nil, routes_guessed = topo.guessed or nil,
+      service_levels = levels_of(topo),
       classes = classes_of(scene), all_to_all = all_to_all(scene),
       verdicts = scene.has_health and count_verdicts(scene) or nil, note = scene.note }
 end
@@ -151,6 +159,11 @@ local function print_machine(d, scene)
          d.diameter and (", %s%d at most"):format(d.is_sample and "about " or "", d.diameter) or "",
          d.routes_guessed and (": a guess (%s), no forwarding tables are known"):format(
             d.routes_guessed) or ""))
+   end
+   local l = d.service_levels
+   if l then
+      common.say("levels", ("tests on service level %d (%s), jobs on %d (%s)"):format(l.tests,
+         l.tests_routing, l.jobs, l.jobs_routing))
    end
    if a and a.mean_links and a.node_Bps then
       common.say("all-to-all", ("each node gets %s at most, limited by %s"):format(

@@ -9,12 +9,15 @@ local fabric = {}
 
 local NAMES_MAX = 1 << 20
 
---- The pictures of the cluster that advice looks at: of the machine, and of each of its fabrics.
+--- The pictures of the cluster that advice looks at: of the machine, and of each of its fabrics, as
+-- jobs are routed there.
 -- @return array of { topo, view }; those of fabrics also by their entries of `fabrics`
 function fabric.views(topo, cluster)
-   local list = { { topo = topo, view = view.new(topo, cluster) } }
+   local jobs = topo.traffic or topo
+   local list = { { topo = jobs, view = view.new(jobs, cluster) } }
    for i, f in ipairs(topo.fabrics or {}) do
-      list[i + 1] = { topo = f.topo, view = view.new(f.topo, cluster) }
+      local own = f.topo.traffic or f.topo
+      list[i + 1] = { topo = own, view = view.new(own, cluster) }
       list[f] = list[i + 1]
    end
    return list

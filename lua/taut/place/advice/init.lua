@@ -214,7 +214,7 @@ end
 
 --- The configuration was read again.
 function Advice:reload(topo)
-   self.topo, self.views = topo, fabric.views(topo, self.cluster)
+   self.topo, self.views = topo.traffic or topo, fabric.views(topo, self.cluster)
    self.view = self.views[1].view
 end
 

@@ -7,6 +7,7 @@
 local asked = require "taut.topology.fabrics.asked"
 local base = require "taut.topology.base"
 local joined = require "taut.topology.fabrics.joined"
+local service_levels = require "taut.topology.service_levels"
 local settings = require "taut.topology.fabrics.settings"
 
 local fabrics = {}
@@ -147,6 +148,9 @@ local function name_parts(whole)
       for c in ipairs(topo.components) do
          local name = whole.components[whole:of_part(f, c)]
          topo.components[c], topo.component_id[name] = name, c
+      end
+      if topo.traffic then
+         service_levels.share(topo)
       end
    end
 end
