@@ -51,7 +51,7 @@ function base.new(class, spec)
       missing_rails = spec.missing_rails or {}, port_guids = spec.port_guids or {},
       other_planes = spec.other_planes or {},
       nodes = {}, node_id = {}, components = {}, component_id = {}, capacity = {},
-      cables = {}, planes = {},
+      cables = {}, planes = {}, planes_up = {},
       router_name = spec.router_name, router_id = {}, tx = {}, rx = {}, epoch = 1, failed = {},
       degraded = {} }, class)
    for k, v in pairs(spec.fields or {}) do

@@ -36,6 +36,23 @@ local function missing_rails(topo, list)
    finding(list, "missing_rails", "rails that a node has not, though its peers do", names)
 end
 
+-- What an importer found with fewer planes than it should have.
+local function missing_planes(topo, list)
+   local rails, links = {}, {}
+   for _, c in ipairs(tables.keys(topo.planes_up)) do
+      local up = topo.planes_up[c]
+      local n, rail = topo:node_of(c)
+      if n and topo:kind(c) == "tx" then
+         rails[#rails + 1] = ("%s: rail %d has %d of %d planes"):format(topo.nodes[n], rail, up,
+            topo.planes[c])
+      elseif not n then
+         links[#links + 1] = ("%s: %d of %d planes"):format(topo.components[c], up, topo.planes[c])
+      end
+   end
+   finding(list, "planes", "rails some of whose planes are down", rails)
+   finding(list, "link_planes", "links some of whose planes are down", links)
+end
+
 local function lonely(topo, list)
    local into, nodes, routers, unconnected = {}, {}, {}, {}
    for c = 1, #topo.components do
@@ -153,6 +170,7 @@ function check.all(topo, o)
    local list = {}
    parts(topo, list)
    missing_rails(topo, list)
+   missing_planes(topo, list)
    lonely(topo, list)
    directions(topo, list)
    rare(topo, list)

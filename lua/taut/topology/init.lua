@@ -16,8 +16,9 @@
 --   asked_at (addresses.lua; nil where nobody can ask for a test's way),
 --   is_hashed (true where a flow keeps to one link of each set on its way),
 --   degraded (map component → left), cables (map link → how many of a wiring it is, where they are
---   several), planes (map component → how many planes it has, where it has any), port_guids and
---   other_planes (base.lua), service_levels and traffic (service_levels.lua: how jobs are routed,
+--   several), planes (map component → how many planes it has, where it has any), planes_up (of
+--   those of which some were down in the wiring, how many were not), port_guids and other_planes
+--   (base.lua), service_levels and traffic (service_levels.lua: how jobs are routed,
 --   where tests are routed otherwise; nil elsewhere), graph (taut.graph);
 --   node_class (map node → name, or nil),
 --   learns (map component → cables, of those whose capacity nobody configured, or nil), open (set

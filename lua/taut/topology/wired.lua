@@ -21,11 +21,26 @@ local function is_router(w, i)
    return math.type(i) == "integer" and w.routers[i] ~= nil
 end
 
+-- Of several planes: how many, and the share of them that is there.
+local function check_planes(e, what)
+   if e.planes ~= nil and not (math.type(e.planes) == "integer" and e.planes >= 1) then
+      return bad("%s: expected planes = a whole number of at least 1, got %s", what,
+         tostring(e.planes))
+   elseif e.left ~= nil and not (type(e.left) == "number" and e.left > 0 and e.left <= 1) then
+      return bad("%s: expected left above 0 and up to 1, got %s", what, tostring(e.left))
+   end
+   return true
+end
+
 local function check_rails(w, n)
    for k, rail in ipairs(type(n.rails) == "table" and n.rails or {}) do
       if rail ~= false and (type(rail) ~= "table" or not is_router(w, rail.router)) then
          return bad("nodes: '%s', rail %d: expected router = 1 to %d, got %s", n.name, k,
             #w.routers, tostring(type(rail) == "table" and rail.router or rail))
+      end
+      local ok, err = check_planes(rail or {}, ("nodes: '%s', rail %d"):format(n.name, k))
+      if not ok then
+         return nil, err
       end
    end
    if type(n.rails) ~= "table" or not tables.find(n.rails, function(r) return r ~= false end) then
@@ -42,7 +57,7 @@ local function check_cable(w, i, c)
    elseif c.Bps ~= nil and (type(c.Bps) ~= "number" or not (c.Bps > 0 and c.Bps < math.huge)) then
       return bad("cables[%d]: expected Bps in bytes per second, got %s", i, tostring(c.Bps))
    end
-   return true
+   return check_planes(c, ("cables[%d]"):format(i))
 end
 
 -- A port has one cable.
@@ -181,7 +196,7 @@ function wired.shape(w, conf, o)
    local s, seen, half = shape.new(), {}, {}
    s.port_link, s.back, s.other_planes, s.planes = {}, {}, {}, {}
    for i, r in ipairs(w.routers) do
-      for _, guid in ipairs(r.others or {}) do
+      for _, guid in ipairs(type(r.others) == "table" and r.others or {}) do
          s.other_planes[guid] = r.name
       end
       s.port_link[s:router(r.name)] = {}
@@ -324,6 +339,9 @@ function wired.with_health(s, topo, err)
          left[topo.first_link + l - 1] = v
       end
       topo:set_health(left, { report = false })
+   end
+   for c, planes in pairs(topo.planes) do
+      topo.planes_up[c] = left[c] and left[c] > 0 and math.floor(left[c] * planes + 0.5) or nil
    end
    return topo, err
 end

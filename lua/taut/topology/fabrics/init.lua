@@ -165,7 +165,8 @@ local function take_over(whole)
          whole.graph:set_capacity(w, f.topo.capacity[c])
       end
       for c, planes in pairs(f.topo.planes) do
-         whole.planes[whole:of_part(f, c)] = planes
+         local w = whole:of_part(f, c)
+         whole.planes[w], whole.planes_up[w] = planes, f.topo.planes_up[c]
       end
       for c, v in pairs(f.topo.degraded) do
          left[whole:of_part(f, c)] = v

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- A fabric with planes was refused: "port GUID … stands here and in line …".
+local check = require "taut.topology.check"
 local importing = require "lib.importing"
 local lu = require "luaunit"
 local names = require "taut.events.names"
@@ -178,6 +179,34 @@ function tests.test_of_forwarding_tables_those_of_the_first_plane_count()
       { with = { { format = "opensm-lfts", path = path } } }))
    lu.assertEquals(w.tables, { { [17] = 1, [33] = 2 } })
    lu.assertStrContains(notes(w), "1 tables of switches of other planes are passed over")
+end
+
+function tests.test_planes_of_a_wiring_by_hand_are_checked()
+   for words, spoil in pairs {
+      ["nodes: 'n1', rail 1: expected left above 0 and up to 1, got 2"] =
+         function(w) w.nodes[1].rails[1].left = 2 end,
+      ["nodes: 'n1', rail 1: expected planes = a whole number of at least 1, got 0"] =
+         function(w) w.nodes[1].rails[1].planes = 0 end,
+      ["cables[1]: expected left above 0 and up to 1, got 0"] =
+         function(w) w.cables[1].left = 0 end,
+      ["cables[1]: expected planes = a whole number of at least 1, got x"] =
+         function(w) w.cables[1].planes = "x" end } do
+      local w = read()
+      spoil(w)
+      local topo, err = topology.build { kind = "graph", wiring = w }
+      lu.assertNil(topo, words)
+      lu.assertEquals(err, "topology.wiring: " .. words)
+   end
+end
+
+function tests.test_check_says_which_rails_lack_a_plane()
+   local w = read { cut = function(kind, h, _, p) return kind == "host" and h == 2 and p == 4 end }
+   local topo = assert(topology.build { kind = "fattree", wiring = w })
+   local found = {}
+   for _, f in ipairs(check.all(topo, {})) do
+      found[f.kind] = f.names
+   end
+   lu.assertEquals(found.planes, { "n2: rail 1 has 3 of 4 planes" })
 end
 
 -- Random fabrics: whatever planes are cut, all hosts and switches stay, and no rail is whole that
