@@ -39,7 +39,7 @@ function command.setup(parser)
       local text = report.lines(f.summary, ("  %-14s "):format(f.name), (" "):rep(17))
       table.move(text, 1, #text, #lines + 1, lines)
    end
-   parser:epilog("Formats:\n" .. table.concat(lines, "\n"))
+   parser:epilog("Formats (auto: by what the file has):\n" .. table.concat(lines, "\n"))
    parser:argument("format"):args(1)
    parser:argument("file"):description "The file; - for standard input; of LLDP several."
       :args "+"
@@ -103,7 +103,8 @@ function command.run(args)
       topology = args.topology })
    if not w then
       complain("%s", err)
-      return tables.any(import.formats(), function(f) return f.name == args.format end) and 1 or 2
+      return tables.any(import.formats(), function(f) return f.name == args.format end)
+         and 1 or args.format == "auto" and 1 or 2
    end
    local found = recognise.kind(w)
    say(w, found, args.verbose)

@@ -8,6 +8,7 @@
 --   read(src, opts)    → wiring (see taut.import.wiring); gives up by src:fail
 --   names(src)         → map GUID → { name, line }: what a map of names has, instead of read
 --   apply(wiring, src) adds to a wiring what the file knows more (tables, nodes)
+local guess = require "taut.topology.import.guess"
 local tables = require "taut.base.tables"
 local source = require "taut.topology.import.source"
 
@@ -69,7 +70,26 @@ local function guarded(src, step, ...)
    return nil, result
 end
 
+-- A file whose format its contents tell.
+local function open_any(path)
+   local src, err = source.open(path)
+   local format
+   if src then
+      format, err = guess.format(src)
+   end
+   local m = format and load_module(format)
+   if not m then
+      return nil, err
+   elseif m.most_bytes and #src.text > m.most_bytes then
+      return nil, ("%s: %d bytes, expected at most %d"):format(path, #src.text, m.most_bytes)
+   end
+   return m, src, format
+end
+
 local function open(format, path)
+   if format == "auto" then
+      return open_any(path)
+   end
    local m, err = load_module(format)
    if not m then
       return nil, err
@@ -79,7 +99,7 @@ local function open(format, path)
    if not src then
       return nil, err
    end
-   return m, src
+   return m, src, format
 end
 
 -- The further files of a call, opened: maps of names apart from the rest.
@@ -126,7 +146,7 @@ local function open_more(m, format, paths)
 end
 
 --- Read a wiring.
--- @param format name of an importer ("ibnetdiscover")
+-- @param format name of an importer ("ibnetdiscover"), or "auto": what the first file shows
 -- @param path of the file, or an array of them; "-" for standard input
 -- @param opts { with = { { format =, path = }, … }: files that add to it; nodes = array of the
 --   names of the machine's nodes; topology = name of one of several in a topology.yaml }
@@ -135,7 +155,8 @@ function import.read(format, path, opts)
    opts = opts or {}
    local paths = type(path) == "table" and path or { path }
    path = paths[1]
-   local m, src = open(format, path)
+   local m, src
+   m, src, format = open(format, path)
    if not m then
       return nil, src
    end
