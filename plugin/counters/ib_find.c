@@ -35,8 +35,8 @@ static bool carries(struct taut_counters *c, int root_fd, const char *device,
 
     for (int i = 0; i < GIDS_MOST; i++) {
         snprintf(path, sizeof(path),
-                 TAUT_IB_CLASS "%.40s/ports/%d/gid_attrs/ndevs/%d", device, port,
-                 i);
+                 TAUT_IB_CLASS "%.40s/ports/%d/gid_attrs/ndevs/%d", device,
+                 port, i);
         if (taut_counters_slurp(c, root_fd, path, text, sizeof(text)) <= 0)
             continue;
         *is_named = true;
@@ -119,7 +119,8 @@ static bool is_spoken_for(struct taut_counters *c, int root_fd,
 {
     char path[128], text[32];
 
-    snprintf(path, sizeof(path), TAUT_IB_CLASS "%.40s/ports/1/cap_mask", device);
+    snprintf(path, sizeof(path), TAUT_IB_CLASS "%.40s/ports/1/cap_mask",
+             device);
     return taut_counters_slurp(c, root_fd, path, text, sizeof(text)) > 0 &&
            (strtoul(text, NULL, 16) & IS_SM_DISABLED) != 0;
 }
@@ -173,7 +174,7 @@ int taut_ib_find(struct taut_counters *c, int root_fd, char *device, int *port)
 #define GUID_DIGITS 16
 
 /* The last 64 bits of a text of hex digits and colons, which has to have as
- * many digits.  Returns 0, or -1. */
+ * many digits. */
 static int take_guid(char *guid, const char *text, size_t digits)
 {
     char own[HARDWARE_DIGITS + 1] = "";
@@ -193,6 +194,16 @@ static int take_guid(char *guid, const char *text, size_t digits)
     return 0;
 }
 
+int taut_ib_parse_address(const char *text, char guid[TAUT_IB_GUID])
+{
+    return take_guid(guid, text, HARDWARE_DIGITS);
+}
+
+int taut_ib_parse_gid(const char *text, char guid[TAUT_IB_GUID])
+{
+    return take_guid(guid, text, 2 * GUID_DIGITS);
+}
+
 int taut_ib_guid_at(struct taut_counters *c, int root_fd, const char *device,
                     int port, char guid[TAUT_IB_GUID])
 {
@@ -207,7 +218,7 @@ int taut_ib_guid_at(struct taut_counters *c, int root_fd, const char *device,
              port);
     if (taut_counters_slurp(c, root_fd, path, text, sizeof(text)) < 0)
         return -1;
-    return take_guid(guid, text, 2 * GUID_DIGITS);
+    return taut_ib_parse_gid(text, guid);
 }
 
 static int guid_of_port(struct taut_counters *c, int root_fd, char *guid)
@@ -229,7 +240,7 @@ int taut_ib_port_guid(int root_fd, const char *interface,
     snprintf(c.interface, sizeof(c.interface), "%s", interface);
     taut_counters_path(path, sizeof(path), interface, "/address");
     if (taut_counters_slurp(&c, root_fd, path, text, sizeof(text)) >= 0 &&
-        take_guid(guid, text, HARDWARE_DIGITS) == 0)
+        taut_ib_parse_address(text, guid) == 0)
         return 0;
     return guid_of_port(&c, root_fd, guid);
 }
@@ -269,12 +280,13 @@ static void with_interface(struct taut_counters *c, int root_fd,
     }
 }
 
-/* Another device of the same card, with ports of the same GUID. */
+/* Another device of the same card, with ports of the same GUID: most cards have
+ * no other, and nothing is read then. */
 static void beside(struct taut_counters *c, int root_fd, const char *device,
-                   struct taut_ib_planes *p, const char *guid)
+                   int port, struct taut_ib_planes *p)
 {
     struct dirent **names = NULL;
-    char path[96];
+    char path[96], guid[TAUT_IB_GUID] = "";
     int n;
 
     snprintf(path, sizeof(path), TAUT_IB_CLASS "%.40s/device/infiniband",
@@ -284,11 +296,13 @@ static void beside(struct taut_counters *c, int root_fd, const char *device,
     for (int i = 0; i < n; i++) {
         const char *name = names[i]->d_name;
 
-        if (p->count == 0 && name[0] != '.' && strcmp(name, device) != 0 &&
-            strlen(name) < sizeof(p->device)) {
-            snprintf(p->device, sizeof(p->device), "%s", name);
-            with_guid(c, root_fd, p, guid);
-        }
+        if (p->count > 0 || name[0] == '.' || strcmp(name, device) == 0 ||
+            strlen(name) >= sizeof(p->device) ||
+            (guid[0] == '\0' &&
+             taut_ib_guid_at(c, root_fd, device, port, guid) < 0))
+            continue;
+        snprintf(p->device, sizeof(p->device), "%s", name);
+        with_guid(c, root_fd, p, guid);
     }
     for (int i = 0; i < n; i++)
         free(names[i]);
@@ -304,9 +318,7 @@ void taut_ib_find_planes(struct taut_counters *c, int root_fd,
     *p = (struct taut_ib_planes){.count = 0};
     snprintf(p->device, sizeof(p->device), "%s", device);
     if (!has_port(root_fd, device, 2)) {
-        if (is_spoken_for(c, root_fd, device) &&
-            taut_ib_guid_at(c, root_fd, device, port, guid) == 0)
-            beside(c, root_fd, device, p, guid);
+        beside(c, root_fd, device, port, p);
         p->is_beside = p->count > 0;
     } else if (taut_ib_guid_at(c, root_fd, device, port, guid) == 0) {
         with_guid(c, root_fd, p, guid);

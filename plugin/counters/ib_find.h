@@ -19,6 +19,13 @@
  * Returns 0, or -1: the interface is on none, or nobody knows on which. */
 int taut_ib_find(struct taut_counters *c, int root_fd, char *device, int *port);
 
+/* The GUID in a hardware address of IPoIB (20 bytes), or in a GID, as sysfs
+ * shows them.
+ *   guid  written only on success: "0x" and 16 digits
+ * Returns 0, or -1: the text is none, or the GUID is 0. */
+int taut_ib_parse_address(const char *text, char guid[TAUT_IB_GUID]);
+int taut_ib_parse_gid(const char *text, char guid[TAUT_IB_GUID]);
+
 /* The GUID of a port of a device, out of its first GID.
  * Returns 0, or -1: it is none of InfiniBand or Omni-Path. */
 int taut_ib_guid_at(struct taut_counters *c, int root_fd, const char *device,
@@ -43,8 +50,9 @@ struct taut_ib_planes {
 };
 
 /* Find the planes of a port that taut_ib_find() found: ports of one GUID on its
- * device, of one interface where that is RoCE, or, since Linux 6.11, on a device
- * beside it that only speaks to the subnet manager (type "smi" of `rdma dev`). */
+ * device, of one interface where that is RoCE, or, since Linux 6.11, on a
+ * device beside it that only speaks to the subnet manager (type "smi" of `rdma
+ * dev`). */
 void taut_ib_find_planes(struct taut_counters *c, int root_fd,
                          const char *device, int port,
                          struct taut_ib_planes *planes);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "plugin/counters/file.h"
+#include "plugin/counters/ib_find.h"
 #include "tests/fuzz/fuzz.h"
 
 static struct taut_counters c;
@@ -49,6 +50,22 @@ static int try_rate(const char *text, int64_t *value)
     return rc;
 }
 
+/* A hardware address, or a GID: what is taken is a GUID. */
+static int try_guid(int (*parse)(const char *, char[TAUT_IB_GUID]),
+                    const char *text, int64_t *value)
+{
+    char guid[TAUT_IB_GUID] = "";
+
+    if (parse(text, guid) == 0)
+        FUZZ_CHECK(strlen(guid) == TAUT_IB_GUID - 1 &&
+                   strspn(guid + 2, "0123456789abcdef") == 16 &&
+                   strncmp(guid, "0x", 2) == 0);
+    else
+        FUZZ_CHECK(guid[0] == '\0');
+    *value = 0;
+    return 0;
+}
+
 static int try_form(char how, char *text, int64_t *value)
 {
     int64_t t_ns = -1;
@@ -65,6 +82,10 @@ static int try_form(char how, char *text, int64_t *value)
         return taut_counters_parse_transfers(text, value);
     case 'r':
         return try_rate(text, value);
+    case 'a':
+        return try_guid(taut_ib_parse_address, text, value);
+    case 'g':
+        return try_guid(taut_ib_parse_gid, text, value);
     case 'k':
         return taut_counters_parse_keyed(text, "TOTAL_ERR_COR", value);
     default:
