@@ -4,6 +4,7 @@
 local check = require "taut.core.check"
 local claims = require "taut.slurm.claims"
 local coverage = require "taut.plan.coverage"
+local endpoints = require "taut.wire.endpoints"
 local hello = require "taut.wire.hello"
 local ids = require "taut.core.ids"
 local json = require "taut.json"
@@ -15,6 +16,7 @@ local rendezvous = require "taut.core.rendezvous"
 local seal = require "taut.seal"
 local sim = require "lib.sim"
 local tables = require "taut.base.tables"
+local topology = require "taut.topology"
 local wire = require "taut.wire"
 
 local tests = {}
@@ -39,7 +41,7 @@ end
 local function meeting(o)
    o = o or {}
    local m = { done = {}, jobs = {}, odd = {} }
-   local topo = sim.torus({ 4, 2, 2 }, 2)
+   local topo = o.topo or sim.torus({ 4, 2, 2 }, 2)
    local checks = { enabled = true, gather_ms = 50, idle_gather_ms = 50, group = 512,
       budget_ms = 220, idle_budget_ms = 500, ofi_lead_ms = 350 }
    setmetatable(checks, { __index = sim.checks })
@@ -65,7 +67,7 @@ local function meeting(o)
       cluster = cluster, check = m.check, networks = o.networks or networks.new {
          addresses = { is_of = function() return false end }, list = {},
          refusals = { note = function(_, _, why) m.odd[#m.odd + 1] = why end },
-         topology = function() return { rails = 1 } end },
+         topology = function() return o.topo or { rails = 1 } end },
       findings = { session = function(_, s) m.done[#m.done + 1] = s end },
       no_results = no_results.new(),
    }
@@ -535,6 +537,45 @@ function tests.test_an_older_receiver_is_no_peer_of_a_newer_sender()
          end
       end
    end
+end
+
+-- By their places n0's first interface, which is on the second leaf, was held for rail 1.
+function tests.test_a_node_s_interfaces_are_the_rails_that_their_ports_are()
+   local w = { routers = { { name = "leaf1" }, { name = "leaf2" } }, nodes = {}, cables = {} }
+   local function guid(n, rail)
+      return ("0x00000000000000%d%d"):format(n, rail)
+   end
+   for n = 0, 3 do
+      w.nodes[n + 1] = { name = "n" .. n, rails = {
+         { router = 1, port = tostring(n), guid = guid(n, 1), Bps = 1e9 },
+         { router = 2, port = tostring(n), guid = guid(n, 2), Bps = 1e9 } } }
+   end
+   local m = meeting { topo = assert(topology.build { kind = "graph", wiring = w }) }
+   local function e(n, rail)
+      return { ["if"] = "ib" .. rail - 1, tcp = ("10.%d.0.%d:4000"):format(rail, n + 1),
+         guid = guid(n, rail) }
+   end
+   local names, lists, conns = { "n0", "n1", "n2", "n3" }, {}, {}
+   lists[1] = { e(0, 2), e(0, 1) }
+   lists[2] = { e(1, 2) } -- its first adapter is down, and not named
+   lists[3] = { e(2, 1), e(2, 2) }
+   lists[4] = { e(3, 1), e(2, 2) } -- says to have a port of n2
+   for i, name in ipairs(names) do
+      lu.assertTrue(endpoints.check(lists[i]))
+      conns[i] = m.hello(name, names, { endpoint = "", endpoints = lists[i] })
+   end
+   local count = 0
+   for i, conn in ipairs(conns) do
+      for _, t in ipairs(conn:plan().tests) do
+         count = count + 1
+         -- the peer is on the leaf that the node's own interface is on
+         local own = lists[i][(t.rail or 0) + 1]
+         lu.assertEquals(t.peer:match "^10%.(%d)", own.tcp:match "^10%.(%d)")
+         lu.assertFalse(i == 4 and t.rail == 1)
+      end
+   end
+   lu.assertTrue(count > 4)
+   lu.assertStrContains(m.meet.networks:odd_ones()[1].why, "which the topology has as rail 2 of n2")
 end
 
 return tests
