@@ -16,6 +16,7 @@ Networks.__index = Networks
 
 local LEAST_PORT = 1024
 local ENOUGH = 2 -- nodes besides one itself show where a rail is
+local MISFIT_S = 60 -- a node that says something else each time is said no more often
 local ODD_S = 600 -- a node that names what is none of its addresses is told of so long
 
 -- Bytes of an address; nil where it is none, not of one host, or of the loopback.
@@ -197,10 +198,11 @@ function Networks:misfits(peer, list)
    local why = ("%s has interface %s with %s%s"):format(peer.name, sys.plain(e["if"] or "?"), e.why,
       #list > 1 and ("; %d more of its interfaces are no rail as they should be"):format(#list - 1)
       or "")
-   if self.misfit[peer.name] ~= why then
+   local said = self.misfit[peer.name] or { time = -math.huge }
+   if said.why ~= why and loop.time() - said.time > MISFIT_S then
       sys.log("warning", why)
+      self.misfit[peer.name] = { why = why, time = loop.time() }
    end
-   self.misfit[peer.name] = why
    self.odd[peer.name] = { why = why, time = loop.time() }
 end
 

@@ -165,13 +165,18 @@ function tests.test_what_does_not_match_is_said_once_and_shown()
       for _ = 1, 3 do
          nets:misfits(peer, misfits)
       end
+      -- root of a node that names another port each time fills no log
+      for i = 1, 20 do
+         misfits[1].why = "port GUID " .. i
+         nets:misfits(peer, misfits)
+      end
    end)
    sys.log = log
    lu.assertTrue(ok, err)
    lu.assertEquals(#said, 1)
    lu.assertStrContains(said[1], "wk02 has interface ib0 with port GUID " .. guid(3, 1))
    lu.assertStrContains(said[1], "; 1 more of its interfaces")
-   lu.assertEquals(nets:odd_ones()[1].why, said[1])
+   lu.assertStrContains(nets:odd_ones()[1].why, "port GUID 20")
 end
 
 return tests
