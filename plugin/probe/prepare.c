@@ -15,6 +15,7 @@
 #include "plugin/probe/probe.h"
 #include "plugin/probe/ticket.h"
 #include "plugin/transport/memlock.h"
+#include "plugin/transport/unusable.h"
 
 /* ---- interfaces ---- */
 
@@ -64,13 +65,43 @@ static int wait_for_ofi(struct taut_probe *p)
     return rc;
 }
 
-static void say_unusable(struct taut_probe *p)
+/* A survey's user, and a node's log where the file for it says that it was not
+ * said before: true. */
+static bool is_news(struct taut_probe *p, struct taut_unusable *told,
+                    const char *interface, const char *why)
 {
+    return p->args.is_survey || taut_unusable_add(told, interface, why);
+}
+
+static void say_usable(struct taut_probe *p, struct taut_unusable *told,
+                       const char *interface)
+{
+    if (!p->args.is_survey && taut_unusable_remove(told, interface))
+        taut_log_info(&p->log, "interface %s can be used again", interface);
+}
+
+/* Which rails are not tested, where it was not said before, and which are
+ * again.
+ *   is_skipped  none can be used, so nothing is tested */
+static void say_unusable(struct taut_probe *p, bool is_skipped)
+{
+    struct taut_unusable told;
+
+    if (p->args.job.purpose == TAUT_PURPOSE_EPILOG && !is_skipped)
+        return; /* it opens no transport: the next check says */
+    taut_unusable_open(&told, p->args.opts.rundir, p->boot);
     for (size_t i = 0; i < p->rails.count; i++) {
-        if (*p->rails.list[i].why.text)
-            taut_log_error(&p->log, "%s; not tested",
-                           p->rails.list[i].why.text);
+        const struct taut_rail *r = &p->rails.list[i];
+
+        if (!*r->why.text)
+            say_usable(p, &told, r->interface);
+        else if (is_news(p, &told, r->interface, r->why.text))
+            taut_log_error(&p->log, "%s; %s", r->why.text,
+                           is_skipped ? "skipped" : "not tested");
+        else
+            taut_log_debug(&p->log, "%s; not tested, as before", r->why.text);
     }
+    taut_unusable_close(&told);
 }
 
 static int find_rails(struct taut_probe *p, const struct taut_lookup *l)
@@ -79,7 +110,9 @@ static int find_rails(struct taut_probe *p, const struct taut_lookup *l)
     int rc = taut_rails_find(&p->rails, p->args.opts.interface, &l->servers[0],
                              p->root_fd, &why);
 
-    if (rc < 0)
+    if (rc < 0 && p->rails.count > 0)
+        say_unusable(p, true);
+    else if (rc < 0)
         taut_log_error(&p->log, "%s; skipped", why.text);
     return rc;
 }
@@ -99,7 +132,7 @@ static int open_rails(struct taut_probe *p)
     if (rc < 0)
         taut_log_error(&p->log, "%s; skipped", why.text);
     else
-        say_unusable(p);
+        say_unusable(p, false);
     return rc;
 }
 

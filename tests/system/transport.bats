@@ -141,3 +141,31 @@ both() {
     [ "$(grep -c '"error"' tautd.out)" -eq 0 ]
     [ "$(number_in "$(result_of 1)" bytes)" -gt 0 ]
 }
+
+# Past fault: a node of one fabric only logged an error at every job and every idle check.
+@test "a rail that is not there is said once, not at each check" {
+    need_munged
+    plan >p1
+    local i
+    for i in 1 2 3; do
+        start_tautd --nodes 1 --plan n1=p1
+        check n1 --interface lo,nosuchif >log$i
+        wait "$tautd_pid"
+    done
+    cat log*
+    grep -q '^error: .*interface nosuchif has no usable address; not tested' log1
+    [ ! -s log2 ]
+    [ ! -s log3 ]
+    # what was there and is gone is news, though another was missed before
+    server=127.0.0.1:9
+    check n1 --interface lo,nosuchif,gone --log debug >log4 || true
+    cat log4
+    grep -q '^error: .*interface gone has no usable address; not tested' log4
+    ! grep -q '^error: .*nosuchif' log4
+    grep -q '^debug: .*nosuchif has no usable address; not tested, as before' log4
+    # a node with none of them
+    check n1 --interface nosuchif --rundir "$dir/run-n2" >log5
+    check n1 --interface nosuchif --rundir "$dir/run-n2" >log6
+    grep -q '^error: .*interface nosuchif has no usable address; skipped' log5
+    [ ! -s log6 ]
+}

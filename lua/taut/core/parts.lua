@@ -31,6 +31,7 @@ local metrics = require "taut.core.metrics"
 local munged = require "taut.base.munged"
 local networks = require "taut.slurm.networks"
 local news = require "taut.core.news"
+local lost_rails = require "taut.slurm.lost_rails"
 local no_results = require "taut.slurm.no_results"
 local node_lists = require "taut.wire.node_lists"
 local observations = require "taut.events.observations"
@@ -113,10 +114,11 @@ local function sources(p)
       cluster = p.cluster, switches = p.switches, agenda = p.agenda, diagnosis = p.diagnosis,
       ids = p.ids, journal = p.journal }
    p.vouch = vouch.new(pick(p, "site cluster lists slurm findings refusals"))
-   p.no_results = no_results.new()
+   p.no_results, p.lost_rails = no_results.new(), lost_rails.new()
    p.rendezvous = rendezvous.new { topology = topo, checks = conf.checks,
       limits = conf.diagnosis, cluster = p.cluster, check = p.check, findings = p.vouch,
-      networks = p.networks, no_results = p.no_results }
+      networks = p.networks, no_results = p.no_results,
+      lost_rails = p.lost_rails }
    p.surveys = survey.new { topology = topo, cluster = p.cluster, coverage = p.coverage,
       lists = p.lists, networks = p.networks,
       settings = conf.survey, checks = conf.checks, diagnosis = conf.diagnosis,

@@ -256,6 +256,9 @@ function Rendezvous:hello(conn, h, names, is_vouched)
       answers = h.answers == true, version = h.version or wire.VERSION, budget_ms = h.budget_ms,
       ofi_ms = h.ofi_ms, at = loop.time() - conn:waited(), heard_ns = loop.now_ns() }
    if h.purpose ~= "epilog" then -- which accepts no streams
+      if is_vouched() then
+         self.lost_rails:hear(self.topo, h.node, by_rail)
+      end
       peer.odd = self.networks:hear(peer)
       if misfits[1] then
          self.networks:misfits(peer, misfits)
@@ -356,13 +359,13 @@ function Rendezvous:reload(topo, checks, limits)
 end
 
 --- @param o { topology, checks (settings), limits (settings: what is good), cluster, check
---   (check.lua), networks (slurm/networks.lua), no_results, findings = who takes sessions that
---   are over: session(s) }
+--   (check.lua), networks (slurm/networks.lua), no_results, lost_rails, findings = who takes
+--   sessions that are over: session(s) }
 function rendezvous.new(o)
    return setmetatable({ topo = o.topology, checks = o.checks, limits = o.limits,
       cluster = o.cluster, check = o.check, findings = o.findings, networks = o.networks,
-      no_results = o.no_results, open = {}, sessions = {}, nothing_due = 0,
-      prolog_times = prolog_times.new(), transports = {} }, Rendezvous)
+      no_results = o.no_results, lost_rails = o.lost_rails, open = {}, sessions = {},
+      nothing_due = 0, prolog_times = prolog_times.new(), transports = {} }, Rendezvous)
 end
 
 return rendezvous

@@ -232,6 +232,11 @@ function tests.test_the_topology_against_slurm_traces_and_sweeps()
    one("look", "lacks 2 nodes of Slurm's", "topology", { ["nodes.not_in_topology"] = some(2, "x") })
    one("look", "of 1 node an adapter was missing when the fabric was described: wk02",
       "taut topology check", { ["nodes.lacks_rails"] = some(1, "wk02") })
+   one("look", "1 node cannot use its interface hsn1 (rail 2), where nothing is tested: n3",
+      "take its rail out", { ["nodes.lost_rails"] = { count = 1, list = "n3", rail = 2,
+         interface = "hsn1" } })
+   one("look", "2 nodes cannot use an interface, the first ? (rail 1), where nothing is tested: " ..
+      "n[3-4]", "ip -br addr", { ["nodes.lost_rails"] = { count = 2, list = "n[3-4]", rail = 1 } })
    local function traced(unknown, elsewhere)
       return { asked = true, answers = 100, unknown = unknown, elsewhere = elsewhere,
          odd = { { text = "leaf1 answered as router 2 of a way that is not by it", count = 1 },

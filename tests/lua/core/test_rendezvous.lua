@@ -9,6 +9,7 @@ local hello = require "taut.wire.hello"
 local ids = require "taut.core.ids"
 local json = require "taut.json"
 local loop = require "taut.loop"
+local lost_rails = require "taut.slurm.lost_rails"
 local lu = require "luaunit"
 local networks = require "taut.slurm.networks"
 local no_results = require "taut.slurm.no_results"
@@ -69,7 +70,7 @@ local function meeting(o)
          refusals = { note = function(_, _, why) m.odd[#m.odd + 1] = why end },
          topology = function() return o.topo or { rails = 1 } end },
       findings = { session = function(_, s) m.done[#m.done + 1] = s end },
-      no_results = no_results.new(),
+      no_results = no_results.new(), lost_rails = lost_rails.new(),
    }
    function m.hello(node, names, more)
       local conn = connection(node)

@@ -25,6 +25,15 @@ local function against_slurm(d, say)
          :format(report.count(n.lacks_rails.count, "node"), names(n.lacks_rails)),
          "`taut topology check` says which; once it is back, import the fabric anew")
    end
+   if n.lost_rails and n.lost_rails.count > 0 then
+      local l = n.lost_rails
+      say("look", "rails", ("%s, where nothing is tested: %s"):format(l.count == 1
+         and ("1 node cannot use its interface %s (rail %d)"):format(l.interface or "?", l.rail)
+         or ("%d nodes cannot use an interface, the first %s (rail %d)"):format(l.count,
+            l.interface or "?", l.rail), names(l)),
+         "the node's log says why, once since its boot (`ip -br addr`, `interface=`); where it " ..
+         "has no such adapter, take its rail out of `topology`")
+   end
    if n.not_in_slurm.count + n.not_in_topology.count == 0 then
       say("ok", "topology", ("the %d nodes are Slurm's"):format(n.all))
    end

@@ -22,6 +22,15 @@ end
 
 ---------------------------------------------------------------- nodes
 
+-- Nodes that cannot use an interface where the topology has a rail, and the first of these.
+local function lost_rails(o)
+   local list = o.lost_rails:list(o.site.topo)
+   local out = some(tables.map(list, function(l) return l.node end))
+   local first = list[1] and list[1].rails[1]
+   out.rail, out.interface = first and first.rail, first and first.interface
+   return out
+end
+
 -- Nodes of the topology by what was heard of them; Slurm's that it does not have.
 local function nodes(o)
    local cl, topo = o.cluster, o.site.topo
@@ -53,6 +62,7 @@ local function nodes(o)
       end
    end
    local out = { all = #topo.nodes, usable = usable, silent = some(cl:silent()),
+      lost_rails = lost_rails(o),
       no_results = some(tables.map(attackers.mute(o), function(r) return r.node end)) }
    for which, list in pairs(lists) do
       out[which] = some(list)
@@ -200,7 +210,7 @@ local function answer(o, reply)
 end
 
 --- @param o { site, diagnosis, cluster, journal, judgement, rendezvous, refusals, act, switches,
---   metrics, teller, followers, acting, addresses, networks, no_results, started_at }
+--   metrics, teller, followers, acting, addresses, networks, no_results, lost_rails, started_at }
 -- @return name → { admin only, fn(args, who, uid, reply) }
 return function(o)
    return { doctor = { false, function(_, _, _, reply) answer(o, reply) end } }

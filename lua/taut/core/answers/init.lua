@@ -97,7 +97,8 @@ end
 local FILES = {
    { ack, "site diagnosis acks journal act" },
    { doctor, "site diagnosis cluster journal rendezvous judgement refusals act switches metrics " ..
-      "teller followers housekeeping acting addresses networks no_results munged started_at" },
+      "teller followers housekeeping acting addresses networks no_results lost_rails munged " ..
+      "started_at" },
    { log, "journal cluster" },
    { machine, "site diagnosis decision cluster act acks" },
    { page, "site diagnosis decision journal cluster act acks events observations" },

@@ -1,0 +1,75 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+-- Interfaces that nodes cannot use: of one they never had nothing is logged, of one that is lost a
+-- line.
+local lost_rails = require "taut.slurm.lost_rails"
+local lu = require "luaunit"
+
+local tests = {}
+
+-- Nodes n0 with two rails, n1 with one.
+local function machine()
+   local topo = { nodes = { "n0", "n1" }, node_id = { n0 = 1, n1 = 2 }, rails = 2 }
+   function topo.router(_, n, rail) return (n == 1 or rail == 1) and n or nil end
+   local m = { said = {} }
+   m.lost = lost_rails.new(function(level, text) m.said[#m.said + 1] = level .. ": " .. text end)
+   function m.hear(name, ...) m.lost:hear(topo, name, { ... }) end
+   function m.list()
+      local out = {}
+      for i, l in ipairs(m.lost:list(topo)) do
+         out[i] = l.node .. " " .. l.rails[1].rail .. " " .. (l.rails[1].interface or "?")
+      end
+      return out
+   end
+   m.topo = topo
+   return m
+end
+
+local HSN0, HSN1 = { ["if"] = "hsn0", tcp = "10.0.0.1:4000" }, { ["if"] = "hsn1", ofi = "1:2" }
+local NO_HSN1 = { ["if"] = "hsn1" }
+
+-- Past fault: each job of a node of one fabric only logged an error for its other interface.
+function tests.test_a_node_of_one_fabric_only_is_quiet()
+   local m = machine()
+   for _ = 1, 5 do
+      m.hear("n1", HSN0, NO_HSN1)
+   end
+   lu.assertEquals(m.said, {})
+   lu.assertEquals(m.list(), {})
+end
+
+function tests.test_a_rail_that_was_there_and_is_gone_is_news_once()
+   local m = machine()
+   m.hear("n0", HSN0, HSN1)
+   for _ = 1, 3 do
+      m.hear("n0", HSN0, NO_HSN1)
+   end
+   lu.assertEquals(m.said, { "warning: n0 cannot use its rail 2 (hsn1) any more: nothing is " ..
+      "tested there" })
+   lu.assertEquals(m.list(), { "n0 2 hsn1" })
+   m.hear("n0", HSN0, HSN1)
+   m.hear("n0", HSN0, HSN1)
+   lu.assertEquals(m.said[2], "info: n0 can use its rail 2 (hsn1) again")
+   m.hear("n0", HSN0)
+   lu.assertEquals(#m.said, 3)
+   lu.assertStrContains(m.said[3], "its rail 2 (no interface) any more")
+   lu.assertEquals(m.list(), { "n0 2 ?" })
+end
+
+function tests.test_one_that_was_never_there_is_shown_not_said()
+   local m = machine()
+   m.hear("n0", HSN0, NO_HSN1)
+   lu.assertEquals(m.said, {})
+   lu.assertEquals(m.list(), { "n0 2 hsn1" })
+end
+
+function tests.test_nodes_that_left_the_topology_are_forgotten()
+   local m = machine()
+   m.hear("n0", HSN0, NO_HSN1)
+   m.hear("n9", HSN0, NO_HSN1)
+   m.topo.node_id.n0 = nil
+   lu.assertEquals(m.list(), {})
+   m.topo.node_id.n0 = 1
+   lu.assertEquals(m.list(), {})
+end
+
+return tests
