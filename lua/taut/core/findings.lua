@@ -130,6 +130,21 @@ function Findings:forget(list, probation_s)
    self.records:components(touched)
 end
 
+--- Components went with their node: what comes in their place is untested.
+-- @param list of components
+function Findings:left(list)
+   local now, changes, touched = loop.time(), {}, {}
+   for _, c in ipairs(list) do
+      if self.diagnosis:is_known(c) then
+         self.diagnosis:left(c, now, changes)
+         touched[c] = true
+      end
+      self.coverage:forget(c)
+   end
+   on_changes(self, changes)
+   self.records:components(touched)
+end
+
 --- Components were repaired: they are on probation.
 -- @param list of components
 function Findings:repaired(list)
@@ -152,8 +167,8 @@ function Findings:given_back(name, drain)
    self:repaired(list)
 end
 
---- @param o { site, ids, judgement, diagnosis, others, decision, act, news, records, snapshot,
---   marks (plan/verify) }
+--- @param o { site, ids, judgement, coverage, diagnosis, others, decision, act, news, records,
+--   snapshot, marks (plan/verify) }
 function findings.new(o)
    o.boots, o.events_of = {}, setmetatable({}, { __mode = "k" })
    return setmetatable(o, Findings)

@@ -27,16 +27,17 @@ local job_over = require "taut.core.job_over"
 local judgement = require "taut.core.judgement"
 local latency = require "taut.core.metrics.latency"
 local loop = require "taut.loop"
+local lost_rails = require "taut.slurm.lost_rails"
 local metrics = require "taut.core.metrics"
 local munged = require "taut.base.munged"
 local networks = require "taut.slurm.networks"
 local news = require "taut.core.news"
-local lost_rails = require "taut.slurm.lost_rails"
 local no_results = require "taut.slurm.no_results"
 local node_lists = require "taut.wire.node_lists"
 local observations = require "taut.events.observations"
 local on_event = require "taut.core.on_event"
 local others = require "taut.core.others"
+local presence = require "taut.slurm.presence"
 local profiles = require "taut.events.profiles"
 local query = require "taut.core.query"
 local records = require "taut.core.records"
@@ -102,7 +103,7 @@ local function way(p)
    p.others.followers = p.followers
    p.judgement = judgement.new(pick(p, "site coverage followers profiles"))
    p.findings = findings.new(pick(p,
-      "site ids judgement diagnosis others decision act news records snapshot marks"))
+      "site ids judgement coverage diagnosis others decision act news records snapshot marks"))
    p.snapshot.findings = p.findings
 end
 
@@ -168,10 +169,20 @@ local function asked(p)
    p.doors = doors.new(pick(p, "site cluster intake refusals query"))
 end
 
+-- Nodes that come and go.
+local function follow_nodes(p)
+   p.presence = presence.new { site = p.site, cluster = p.cluster, on_other = function(n, node)
+      local topo = p.site.topo
+      p.findings:left(topo:ports(n))
+      p.act:left(topo.nodes[n], node)
+   end }
+end
+
 -- With each news from Slurm.
 local function on_refresh(p)
    p.review = function()
       p.switches:save()
+      p.presence:look()
       p.act:reconcile()
       p.events:review()
       p.findings:review()
@@ -191,7 +202,7 @@ local function on_refresh(p)
    p.act:tell(function(name, drain)
       p.findings:given_back(name, drain)
       p.acks:over({ drain and drain.component }, p.journal)
-   end)
+   end, function(name) return p.presence:comes_and_goes(name) end)
    p.journal:tell(function(list) p.events:stored(list) end)
 end
 
@@ -212,6 +223,7 @@ return function(conf, journal, slurm, resolver, who)
    sources(p)
    placing(p)
    asked(p)
+   follow_nodes(p)
    on_refresh(p)
    return p
 end

@@ -236,6 +236,16 @@ function Diagnosis:forget(c, now, probation_s, changes)
    end
 end
 
+--- A component is not there any more: what comes in its place is another, and untested.
+function Diagnosis:left(c, now, changes)
+   local k = self.records[c]
+   if k then
+      k.hard = nil
+   end
+   self:forget(c, now, 0, changes)
+   self.records[c] = nil
+end
+
 local RESTORED = { "since", "left", "busy", "took", "confirmed", "asked", "suspect_at", "tied",
    "probation_until", "case", "whole", "ruled_out", "evidence", "by_hard", "loss", "recurs", "load",
    "last_cleared", "missing", "spent", "hard" }

@@ -4,6 +4,7 @@
 local json = require "taut.json"
 local keep = require "taut.keep"
 local slow_whole = require "taut.report.slow_whole"
+local tables = require "taut.base.tables"
 local verdicts = require "taut.report.verdicts"
 
 local queries = {}
@@ -67,6 +68,25 @@ function queries:state(c)
    return self.evidence:cleared(c) > -math.huge and "ok" or "unknown"
 end
 
+-- Links that no test can reach, since the nodes of their leaf are away, and for which has(c) is
+-- false: they are not counted as missing.
+local function unreached(self, has)
+   if not self.topo.unreached[1] then
+      return 0
+   end
+   local n, in_sets = 0, select(2, self.sets:in_place_of_links())
+   for _, c in ipairs(self.topo.unreached) do
+      n = n + ((in_sets[c] or has(c)) and 0 or 1)
+   end
+   return n
+end
+
+--- How many links no test can reach or has reached, since the nodes of their leaf are away; those
+-- that are counted as sets are not among them.
+function queries:out_of_reach()
+   return unreached(self, function(c) return self:state(c) ~= "unknown" end)
+end
+
 --- How many components are in each state: a machine has many that no record is kept of, and they
 -- are not walked over one by one.
 -- @return { ok, suspect, slow, lossy, failed, unknown }
@@ -88,6 +108,7 @@ function queries:count_states()
          move(c)
       end
    end
+   n.unknown = n.unknown - self:out_of_reach()
    return n
 end
 
@@ -208,9 +229,19 @@ function queries:set_verdicts()
    return self.sets:verdicts()
 end
 
---- Sets in place of links that no test can tell apart: see sets/init.lua.
+--- Sets in place of links that no test can tell apart: see sets/init.lua; without those of which
+-- nothing is known since the nodes of their leaf are away.
 function queries:sets_in_place_of_links()
-   return self.sets:in_place_of_links()
+   local rows, links, count, unnamed = self.sets:in_place_of_links()
+   if self.topo.unreached[1] then
+      local out = tables.set(self.topo.unreached)
+      rows = tables.filter(rows, function(row)
+         return row.state ~= "unknown" or tables.find(row.members, function(c)
+            return not out[c]
+         end) ~= nil
+      end)
+   end
+   return rows, links, count, unnamed
 end
 
 --- Share of what tests can reach that they reached: components, and sets in place of links that
@@ -223,7 +254,9 @@ function queries:covered(covered, seconds, now)
    for _, row in ipairs(rows) do
       fresh = fresh + (row.last and row.last >= now - seconds and 1 or 0)
    end
-   local count = all - self.topo:absent() - hidden + #rows
+   local count = all - self.topo:absent() - hidden + #rows - unreached(self, function(c)
+      return covered:tested(c) >= now - seconds
+   end)
    return count > 0 and math.min(1, (covered:share(all, seconds, now) * all + fresh) / count) or 1
 end
 
@@ -232,10 +265,12 @@ end
 function queries:covered_of(f, covered, seconds, now)
    local rows, hidden = self:sets_in_place_of_links()
    local count, fresh, topo = 0, 0, self.topo
+   local out = tables.set(topo.unreached)
    for c = 1, #topo.components do
       if topo:fabric_of(c) == f and topo:is_there(c) and not hidden[c] then
-         count = count + 1
-         fresh = fresh + (covered:tested(c) >= now - seconds and 1 or 0)
+         local is_fresh = covered:tested(c) >= now - seconds
+         count = count + ((is_fresh or not out[c]) and 1 or 0)
+         fresh = fresh + (is_fresh and 1 or 0)
       end
    end
    for _, row in ipairs(rows) do

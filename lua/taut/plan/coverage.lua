@@ -82,6 +82,11 @@ function Coverage:touch(c, now)
    self.times:touch(c, now)
 end
 
+--- As if c had never been tested.
+function Coverage:forget(c)
+   self.times:touch(c, 0)
+end
+
 --- When a test of c last meant something; 0 = never.
 function Coverage:tested(c)
    return self.times:tested(c)

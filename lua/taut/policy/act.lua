@@ -461,7 +461,9 @@ local function reconcile_drained(self, name, d, node, back)
    if d.begun then
       reconcile_begun(self, name, d, node)
    elseif node.rebooting or node.off then
-      note_reboot(self, name, d)
+      if not (node.off and self.comes_and_goes(name)) then
+         note_reboot(self, name, d)
+      end
    elseif not node.drain and d.rebooted then
       if not node.down then
          drain_rebooted(self, name, d)
@@ -504,10 +506,23 @@ function Act:reconcile()
    end
 end
 
+--- A node that comes and goes has left: what comes under its name later is not drained for it.
+-- @param node Slurm's record of it, or nil; one that Slurm keeps drained stays so
+function Act:left(name, node)
+   local d = self.history.drained[name]
+   self:unwant(name)
+   if d and not (node and node.drain) then
+      drop(self, name)
+      self:record { action = "resumed", node = name, component = d.component, who = "taut",
+         reason = d.reason, result = "the node left" }
+   end
+end
+
 --- @param fn function(node, drain), called when a node was given back, by us or somebody else, and
 --   before Slurm is asked how its nodes are
-function Act:tell(fn)
-   self.on_back = fn
+-- @param comes_and_goes function(name): may this node be away? (slurm/presence.lua)
+function Act:tell(fn, comes_and_goes)
+   self.on_back, self.comes_and_goes = fn, comes_and_goes or self.comes_and_goes
 end
 
 --- @param o { slurm = helper (taut-slurm), cluster, journal, switches, acting, teller
@@ -518,6 +533,7 @@ function act.new(o)
    return setmetatable({ slurm = o.slurm, cluster = o.cluster, journal = o.journal,
       switches = o.switches, teller = o.teller, case = o.case, acks = o.acks,
       acting = o.acting or { is_shared = function() return false end },
+      comes_and_goes = function() return false end,
       history = policy.history(), answer_ms = o.answer_ms or ANSWER_MS,
       held = {}, alerted = {}, alerts = {}, counts = tables.counts(ACTIONS), said = 0 }, Act)
 end

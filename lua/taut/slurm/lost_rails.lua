@@ -48,7 +48,7 @@ end
 function LostRails:list(topo)
    local list = {}
    for name, rails in pairs(self.of) do
-      if topo.node_id[name] then
+      if topo.node_id[name] and not topo.away[topo.node_id[name]] then
          list[#list + 1] = { node = name, rails = rails }
       else
          self.of[name] = nil

@@ -172,7 +172,7 @@ end
 --   topology take part, sure = is what is in neither set surely out of reach }
 function links.plan(topo, nodes, solo_only, breathe)
    local plan = { phases = {}, covered = {}, in_set = {}, links = 0, sure = true,
-      everyone = #nodes == #topo.nodes }
+      everyone = #nodes == #topo.nodes - topo.away_count }
    local o = { ordered = true, breathe = breathe or function() end }
    local rails, by_rail = topo.rails or 1, {}
    for c = 1, #topo.components do

@@ -7,6 +7,7 @@ local rounds = require "taut.survey.rounds"
 local sets = require "taut.survey.sets"
 local slow = require "taut.survey.slow"
 local stages = require "taut.topology.stages"
+local tables = require "taut.base.tables"
 
 local outcome = {}
 
@@ -97,9 +98,10 @@ local function unmeasured(o, in_measured)
       end
    end
    local n = { list = 0, links = 0, measured = 0, in_sets = 0, open = 0, untested = 0 }
+   local away = tables.set(o.topo.unreached) -- all nodes of their leaf are
    for c = 1, #o.topo.components do
-      local is_link = o.topo:is_link(c)
       local planned = o.plan.covered[c] or o.plan.in_set[c]
+      local is_link = o.topo:is_link(c) and not (away[c] and not planned)
       local as_set = is_link and not got[c] and not o.plan.covered[c] and in_set[c]
       n.links = n.links + (is_link and 1 or 0)
       n.measured = n.measured + (is_link and got[c] and 1 or 0)

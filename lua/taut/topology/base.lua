@@ -5,6 +5,7 @@
 -- makes a class with base.class() and hands all of it to base.new().
 local tables = require "taut.base.tables"
 local assemble = require "taut.topology.assemble"
+local dynamic = require "taut.topology.seen.dynamic"
 local health = require "taut.topology.health"
 local islands = require "taut.topology.islands"
 local load = require "taut.topology.load"
@@ -53,7 +54,7 @@ function base.new(class, spec)
       nodes = {}, node_id = {}, components = {}, component_id = {}, capacity = {},
       cables = {}, planes = {}, planes_up = {},
       router_name = spec.router_name, router_id = {}, tx = {}, rx = {}, epoch = 1, failed = {},
-      degraded = {} }, class)
+      degraded = {}, away = {}, away_count = 0, unreached = {} }, class)
    for k, v in pairs(spec.fields or {}) do
       self[k] = v
    end
@@ -71,9 +72,14 @@ function Base:is_link(c)
 end
 
 --- Is the component there?  The tx and rx of a rail that a node has not got have numbers and names
--- all the same.
+-- all the same; so have those of a node that is away.
 function Base:is_there(c)
-   return c >= self.first_link or self:from(c) ~= nil
+   return c >= self.first_link or self:from(c) ~= nil and not self.away[(self:node_of(c))]
+end
+
+--- Say which of the `dynamic` nodes are away: set of their numbers (seen/dynamic.lua).
+function Base:set_away(away)
+   dynamic.set_away(self, away)
 end
 
 --- How many components are not there.

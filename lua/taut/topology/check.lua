@@ -146,8 +146,8 @@ end
 
 local function in_slurm(topo, slurm, list)
    local here, there = {}, {}
-   for _, name in ipairs(topo.nodes) do
-      if not slurm.known[name] then
+   for n, name in ipairs(topo.nodes) do
+      if not slurm.known[name] and not (topo.dynamic and topo.dynamic[n]) then
          here[#here + 1] = name
       end
    end

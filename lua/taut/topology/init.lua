@@ -21,6 +21,8 @@
 --   (base.lua), service_levels and traffic (service_levels.lua: how jobs are routed,
 --   where tests are routed otherwise; nil elsewhere), graph (taut.graph);
 --   node_class (map node → name, or nil),
+--   dynamic (set of nodes that may be away, or nil), away (set of those that are), away_count,
+--   unreached (links that no node is there for: seen/dynamic.lua),
 --   learns (map component → cables, of those whose capacity nobody configured, or nil), open (set
 --   of those of them of which nothing is known yet)
 -- and functions:
@@ -61,13 +63,15 @@ local registry = {
 }
 
 local addresses = require "taut.topology.addresses"
+local dynamic = require "taut.topology.seen.dynamic"
 local fabrics = require "taut.topology.fabrics"
 local tables = require "taut.base.tables"
 local service_levels = require "taut.topology.service_levels"
 local node_classes = require "taut.topology.node_classes"
 local unknown = require "taut.topology.unknown"
 
-local ADDED = { addresses = addresses, node_classes = node_classes } -- to any kind
+-- to any kind
+local ADDED = { addresses = addresses, dynamic = dynamic, node_classes = node_classes }
 
 local topology = {}
 
@@ -96,7 +100,7 @@ function topology.build(conf)
    end
    local topo, err = require(name).build(rest)
    local ok = topo ~= nil
-   for _, k in ipairs { "node_classes", "addresses" } do
+   for _, k in ipairs { "node_classes", "addresses", "dynamic" } do
       if ok and conf[k] ~= nil then
          ok, err = ADDED[k].apply(topo, conf[k])
       end

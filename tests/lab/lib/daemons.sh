@@ -46,9 +46,10 @@ daemon_start() {
     slurmctld@* | tautd@*) start_on "${1#*@}" "${1%@*}" ;;
     slurmd@ctl) spawn "$1" slurmd -D ;;
     slurmd@*)
-        local node=${1#slurmd@}
+        local node=${1#slurmd@} as=()
+        ! is_dynamic "$node" || as=(-Z --conf "$(node_make)")
         spawn "$1" nsenter -t "$(<"$LAB_RUN/pid/node@$node")" -n -u -m -- \
-            slurmd -D -N "$node"
+            slurmd -D -N "$node" "${as[@]}"
         return
         ;;
     esac || {

@@ -87,14 +87,21 @@ slurm_conf() {
     [ -z "$JOB_SUBMIT" ] || echo "JobSubmitPlugins=lua"
 }
 
+# What a node has, by its line in slurm.conf or as a dynamic one says of itself.
+node_make() { echo "CPUs=$NODE_CPUS RealMemory=1000"; }
+
+# The last ones are not in slurm.conf: they register, and may be deleted.
+is_dynamic() { [ "${1#n}" -ge $((NODES - DYNAMIC)) ]; }
+
 slurm_conf_nodes() {
     local n
-    for ((n = 0; n < NODES; n++)); do
+    for ((n = 0; n < NODES - DYNAMIC; n++)); do
         echo "NodeName=n$n NodeHostname=n$n NodeAddr=${CONTROL_ADDRESS[n]}" \
-            "CPUs=$NODE_CPUS RealMemory=1000 State=UNKNOWN"
+            "$(node_make) State=UNKNOWN"
     done
-    echo "PartitionName=batch Nodes=n[0-$((NODES - 1))] Default=YES" \
-        "MaxTime=INFINITE OverSubscribe=NO State=UP"
+    [ "$DYNAMIC" -eq 0 ] || echo "MaxNodeCount=$NODES"
+    echo "PartitionName=batch Nodes=$([ "$DYNAMIC" -gt 0 ] && echo ALL || echo "n[0-$((NODES - 1))]")" \
+        "Default=YES MaxTime=INFINITE OverSubscribe=NO State=UP"
 }
 
 slurm_conf_overrides() {

@@ -8,7 +8,7 @@ local tests = {}
 
 -- Nodes n0 with two rails, n1 with one.
 local function machine()
-   local topo = { nodes = { "n0", "n1" }, node_id = { n0 = 1, n1 = 2 }, rails = 2 }
+   local topo = { nodes = { "n0", "n1" }, node_id = { n0 = 1, n1 = 2 }, rails = 2, away = {} }
    function topo.router(_, n, rail) return (n == 1 or rail == 1) and n or nil end
    local m = { said = {} }
    m.lost = lost_rails.new(function(level, text) m.said[#m.said + 1] = level .. ": " .. text end)

@@ -130,7 +130,8 @@ end
 
 -- Two levels, up and down by destination (d-mod-k), one cable from each leaf to each spine.
 local function tree(leaves, nodes, spines)
-   local topo = { nodes = {}, node_id = {}, components = {}, capacity = {}, is = {}, id = {} }
+   local topo = { nodes = {}, node_id = {}, components = {}, capacity = {}, is = {}, id = {},
+      away_count = 0, unreached = {} }
    local function add(name, is_link)
       local c = #topo.components + 1
       topo.components[c], topo.capacity[c], topo.is[c], topo.id[name] = name, 1e6, is_link, c

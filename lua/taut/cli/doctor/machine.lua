@@ -34,8 +34,13 @@ local function against_slurm(d, say)
          "the node's log says why, once since its boot (`ip -br addr`, `interface=`); where it " ..
          "has no such adapter, take its rail out of `topology`")
    end
+   if n.away and n.away.count > 0 then
+      say("ok", "topology", ("%s of `dynamic` away: %s"):format(report.count(n.away.count, "node"),
+         names(n.away)))
+   end
    if n.not_in_slurm.count + n.not_in_topology.count == 0 then
-      say("ok", "topology", ("the %d nodes are Slurm's"):format(n.all))
+      say("ok", "topology", ("the %d nodes%s are Slurm's"):format(n.all
+         - (n.away and n.away.count or 0), n.away and n.away.count > 0 and " that are here" or ""))
    end
 end
 

@@ -71,7 +71,8 @@ function nodes.row(n, now)
    if both then
       tx, rx, why = bare(n.tx), bare(n.rx), why == "" and both or both .. "; " .. why
    end
-   return { n.node, n.router, tx, rx, (n.slurm or "?") .. (n.drain and "+drain" or ""),
+   local state = n.away and "away" or n.slurm or "?"
+   return { n.node, n.router, tx, rx, state .. (n.drain and "+drain" or ""),
       report.ago(n.heard, now), why }
 end
 

@@ -66,6 +66,9 @@ local function print_checks(s)
    print(("jobs        %d started, %d of them heard from (%s)"):format(s.jobs_started, s.jobs_heard,
       report.count(s.hellos, "node prolog")))
    print_prologs(s.prologs)
+   if s.away then
+      print(("nodes       %d here, %d of `dynamic` away"):format(s.nodes, s.away))
+   end
    if #s.silent > 0 then
       report.wrap(table.concat(s.silent, " ", 1, math.min(#s.silent, 16)) .. (#s.silent > 16 and
          (" and %d more"):format(#s.silent - 16) or "") .. " (a job runs, no prolog was heard)",

@@ -35,12 +35,13 @@ end
 local function nodes(o)
    local cl, topo = o.cluster, o.site.topo
    local lists = { never = {}, no_job = {}, no_idle = {}, not_in_slurm = {}, not_in_topology = {},
-      lacks_rails = {} }
+      lacks_rails = {}, away = {} }
    local usable = 0
    for _, name in ipairs(topo.nodes) do
       local is_usable = cl:is_up(name)
       usable = usable + (is_usable and 1 or 0)
-      local which = not cl.nodes[name] and "not_in_slurm"
+      local is_away = topo.away[topo.node_id[name]]
+      local which = is_away and "away" or not cl.nodes[name] and "not_in_slurm"
          or is_usable and not cl.last_heard[name] and "never"
          or is_usable and not cl.last_heard_for.job[name] and "no_job"
       if which then

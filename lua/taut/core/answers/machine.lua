@@ -71,6 +71,7 @@ local function nodes(self)
       end
       return { node = name, router = rails and rails[1] and rails[1].router
             or topo.router_name[topo:router(n)], rails = rails,
+         away = topo.away[n],
          slurm = slurm.state, drain = slurm.drain or false, reason = slurm.reason,
          ours = self.act:standing()[name] ~= nil,
          held = self.act:why_held(name),

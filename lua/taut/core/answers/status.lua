@@ -81,7 +81,8 @@ local function fabrics(self, coverage_s, now)
    local list = self.site.topo.fabrics
    return list and tables.map(list, function(f)
       local share, of = self.diagnosis:covered_of(f, self.coverage, coverage_s, now)
-      return { name = f.name, nodes = #f.topo.nodes, coverage = share, components = of }
+      return { name = f.name, nodes = #f.topo.nodes - f.topo.away_count, coverage = share,
+         components = of }
    end)
 end
 
@@ -93,8 +94,10 @@ local function status(self)
    return {
       version = sys.version, cluster = cl.config and cl.config.cluster,
       mode = self.act:mode(), switch = self.switches:checks(),
-      since = self.started_at, now = now, nodes = #self.site.topo.nodes,
-      components = #self.site.topo.components - self.site.topo:absent(),
+      since = self.started_at, now = now, nodes = #self.site.topo.nodes - self.site.topo.away_count,
+      away = self.site.topo.away_count > 0 and self.site.topo.away_count or nil,
+      components = #self.site.topo.components - self.site.topo:absent()
+         - self.diagnosis:out_of_reach(),
       jobs_started = cl.jobs_started, jobs_heard = cl.jobs_heard, hellos = cl.hellos,
       silent = json.array(cl:silent()), states = self.diagnosis:count_states(),
       tests = self.judgement.classes,

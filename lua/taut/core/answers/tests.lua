@@ -112,6 +112,7 @@ local function candidates(self, args)
       end
       names = tables.map(self.agenda:router_nodes(r), function(n) return topo.nodes[n] end)
    end
+   names = tables.filter(names, function(name) return not topo.away[topo.node_id[name]] end)
    if not args.partition then
       return names
    elseif not self.cluster.partitions[args.partition] then

@@ -6,6 +6,7 @@
 -- fabric before their names, `eth:leaf2/6`; the parts call them so, too.
 local asked = require "taut.topology.fabrics.asked"
 local base = require "taut.topology.base"
+local dynamic = require "taut.topology.seen.dynamic"
 local joined = require "taut.topology.fabrics.joined"
 local service_levels = require "taut.topology.service_levels"
 local settings = require "taut.topology.fabrics.settings"
@@ -207,6 +208,7 @@ function fabrics.build(conf, build)
    end
    name_parts(topo)
    take_over(topo)
+   dynamic.join(topo)
    local ok
    ok, err = asked.join(topo)
    return ok and topo, err
