@@ -71,7 +71,7 @@ cmd_counters() {
     local r n
     for r in "${ROUTER[@]}"; do
         in_net "$r" cat /proc/self/net/dev |
-            awk -v r="$r" '/:/ && !/ lo:/ {
+            awk -v r="$r" '/:/ && !/ lo:/ && !/ y[0-9]+[ab]:/ {
                 sub(/:/, " "); sub(/^ *p/, ""); name = $1 ~ /^n[0-9]/ ? $1 "/rx" : r "/" $1
                 print name, $10, $11 }'
     done

@@ -138,6 +138,36 @@ step_mounts() {
     wait_for 5 test -S /dev/log
 }
 
+# With --bond nodes find their interfaces by themselves, by
+# hardware and speed, which veth has not.  Everything else below sys/class/net is
+# the kernel's.
+own_hardware() {
+    local name file speed net=/sys/devices/virtual/net
+    tmpfs /sys/class/net || return
+    for name in "$net"/*; do
+        name=${name##*/}
+        case $name in
+        eth0) speed=1000 ;;
+        port*) speed=25000 ;;
+        hsn0) speed=25000; [ ! -e $net/port0 ] || speed='' ;;
+        *) speed='' ;;
+        esac
+        if [ -z "$speed" ]; then
+            ln -s "$net/$name" /sys/class/net/ || return
+            continue
+        fi
+        mkdir "/sys/class/net/$name" "/sys/class/net/$name/device" || return
+        for file in "$net/$name"/*; do
+            case ${file##*/} in
+            device | speed | carrier) ;;
+            *) ln -s "$file" "/sys/class/net/$name/" || return ;;
+            esac
+        done
+        echo $speed >"/sys/class/net/$name/speed"
+        echo 1 >"/sys/class/net/$name/carrier"
+    done
+}
+
 # One node's own view, held by a process that does nothing else.  (Files
 # bound to the namespaces would do without it, but some kernels refuse such a
 # bind at random: they number namespaces per processor, and take one with a
@@ -159,7 +189,9 @@ step_nodes() {
 # into it; only MUNGE's socket is shared.
 step_node_mounts() {
     local own=$LAB_RUN/run.$1
-    hostname "$(node_host "${1#n}")" && own_sys && mkdir -p "$own/munge" "$own/lock" || return
+    hostname "$(node_host "${1#n}")" && own_sys || return
+    [ "$BOND" -eq 0 ] || own_hardware || return
+    mkdir -p "$own/munge" "$own/lock" || return
     if [ -d /run/munge ] && [ -z "$ALPS" ]; then
         mount --bind /run/munge "$own/munge" || return
     fi

@@ -119,6 +119,7 @@ taut_servers() {
 # The same settings for prologs (plugstack.conf) and idle checks (node.conf).
 taut_node() {
     local l DEV devices=hsn0
+    [ "$BOND" -eq 0 ] || devices=auto
     for l in "${!EXTRA_NODE[@]}"; do
         extra_device "$l"
         [[ ,$devices, = *,$DEV,* ]] || devices+=,$DEV

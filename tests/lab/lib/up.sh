@@ -8,7 +8,7 @@ declare_defaults() {
     TORUS='' TREE='' DRAGONFLY='' HYPERX='' KIND='' FABRIC='' DIMS=()
     LEAVES='' SPINES='' POD_LEAVES='' PODS=0 CABLES=1 GROUP_COUNT='' GROUP_ROUTERS=''
     ROUTING='' WITHOUT=()
-    NODES_PER_ROUTER=2 NODE_CPUS=2 WITH_SLURM=yes DYNAMIC=0
+    NODES_PER_ROUTER=2 NODE_CPUS=2 WITH_SLURM=yes DYNAMIC=0 BOND=0
     RATE=100mbit TX_RATE='' RX_RATE='' LINK_RATE=''
     CONTROLLERS=0 RDMA='' ACCOUNTING='' TAUT_PREFIX='' TAUT_CONF='' HEALTH_INTERVAL=5 HEALTH_STATES=IDLE
     SLURM_CONF_LINES=() JOB_SUBMIT='' SLURM_PREFIX='' ALPS='' LAB_ENV=()
@@ -37,6 +37,7 @@ parse_up() {
         --controllers) need_number "$1" "$2"; CONTROLLERS=$2 ;;
         --rdma) RDMA=$2 ;;
         --dynamic) need_number "$1" "$2"; DYNAMIC=$2 ;;
+        --bond) need_number "$1" "$2"; BOND=$2 ;;
         --node-cpus) need_number "$1" "$2"; NODE_CPUS=$2 ;;
         --rate) RATE=$2 ;;
         --tx-rate) TX_RATE=$2 ;;
@@ -65,6 +66,8 @@ check_up() {
     [ "$CONTROLLERS" -le 8 ] || die "--controllers $CONTROLLERS; at most 8"
     [ "$DYNAMIC" -eq 0 ] || [ "$WITH_SLURM$ALPS" = yes ] || die "--dynamic needs Slurm, and no ALPS"
     [ "$DYNAMIC" -lt "$NODES" ] || die "--dynamic $DYNAMIC; less than the $NODES nodes"
+    [ "$BOND" -le "$NODES" ] || die "--bond $BOND; at most the $NODES nodes"
+    [ "$BOND" -eq 0 ] || [ -z "$RDMA$ALPS" ] || die "--bond: neither --rdma nor --alps"
     [ "$NODE_CPUS" -ge 1 ] || die "--node-cpus $NODE_CPUS; at least 1"
     [ -z "$JOB_SUBMIT" ] || [ -r "$JOB_SUBMIT" ] || die "--job-submit $JOB_SUBMIT cannot be read"
     if [ -n "$TAUT_PREFIX" ]; then
@@ -115,7 +118,7 @@ print_conf() {
         ROUTER ROUTER_ADDRESS NODE_ROUTER NODE_ADDRESS NODE_MAC CONTROL_ADDRESS CONTROL_MAC \
         FABRICS_TEXT NODE_RAIL NODE_NET \
         EXTRA_NODE EXTRA_ROUTER EXTRA_RAIL EXTRA_NET EXTRA_ADDRESS EXTRA_MAC \
-        LINK LINK_FROM LINK_TO LINK_BACK LINK_SPEED NODE_CPUS DYNAMIC RDMA \
+        LINK LINK_FROM LINK_TO LINK_BACK LINK_SPEED NODE_CPUS DYNAMIC BOND RDMA \
         TX_BPS RX_BPS LINK_BPS BURST_US GSO_SEGMENTS QUEUE_BYTES WINDOW_PACKETS \
         WITH_SLURM SLURM_PREFIX SLURM_CONF_LINES JOB_SUBMIT TAUT_PREFIX TAUT_CONF \
         HEALTH_INTERVAL HEALTH_STATES CONTROLLERS ACCOUNTING LAB_BINDIR ALPS LAB_ENV |

@@ -121,9 +121,13 @@ wiring() {
             "peer name $DEV netns ${ROUTER[LINK_TO[l]]} address $PORT_MAC"
     done
     for ((n = 0; n < NODES; n++)); do
-        echo "link add name n$n netns ${ROUTER[NODE_ROUTER[n]]}" \
-            "address $PORT_MAC type veth" \
-            "peer name hsn0 netns n$n address ${NODE_MAC[n]}"
+        if [ $n -lt "$BOND" ]; then
+            bond_cables $n
+        else
+            echo "link add name n$n netns ${ROUTER[NODE_ROUTER[n]]}" \
+                "address $PORT_MAC type veth" \
+                "peer name hsn0 netns n$n address ${NODE_MAC[n]}"
+        fi
         echo "link add name c$n type veth peer name eth0 netns n$n" \
             "address ${CONTROL_MAC[n]}"
         echo "link set c$n master br0 up"
@@ -150,6 +154,35 @@ control_neighbours() {
     controller_neighbours "$1"
 }
 
+# What joins a bonded node's two ports: the bonding driver, or where the kernel
+# has none a bridge, of which the second port is down.
+bond_type() {
+    if ip link add labbond type bond 2>/dev/null; then
+        ip link delete labbond
+        echo bond mode balance-xor xmit_hash_policy layer3+4
+    else
+        echo bridge
+    fi
+}
+
+# bond_cables NODE: two cables in place of one; their ends are port0 and port1
+# of the node, y5a and y5b of its router.
+bond_cables() {
+    local r=${ROUTER[NODE_ROUTER[$1]]}
+    echo "link add name y$1a netns $r type veth peer name port0 netns n$1"
+    echo "link add name y$1b netns $r type veth peer name port1 netns n$1"
+    echo "link add name n$1 netns $r address $PORT_MAC type $BOND_TYPE"
+    echo "link add name hsn0 netns n$1 address ${NODE_MAC[$1]} type $BOND_TYPE"
+}
+
+# bond_ports INTERFACE PORT PORT: of one end; a port joins while it is down.
+bond_ports() {
+    echo "link set $2 master $1"
+    echo "link set $3 master $1"
+    echo "link set $2 up"
+    [ "$BOND_TYPE" = bridge ] || echo "link set $3 up"
+}
+
 # One router; its routes to other routers' nodes are in a file already, or are
 # the torus' prefixes.
 router_setup() {
@@ -166,6 +199,7 @@ router_setup() {
     done
     for ((n = 0; n < NODES; n++)); do
         [ "${NODE_ROUTER[n]}" -eq "$i" ] || continue
+        [ $n -ge "$BOND" ] || bond_ports n$n y${n}a y${n}b
         echo "link set n$n up"
         echo "route add ${NODE_ADDRESS[n]}/32 dev n$n"
         echo "neighbour add ${NODE_ADDRESS[n]} lladdr ${NODE_MAC[n]}" \
@@ -202,6 +236,7 @@ node_setup() {
     echo "address add ${CONTROL_ADDRESS[n]}/16 dev eth0"
     echo "link set eth0 up"
     echo "$CONTROL_NEIGHBOURS"
+    [ "$n" -ge "$BOND" ] || bond_ports hsn0 port0 port1
     end_setup hsn0 "${NODE_ADDRESS[n]}"
     for l in "${!EXTRA_NODE[@]}"; do
         [ "${EXTRA_NODE[l]}" -eq "$n" ] || continue
@@ -234,7 +269,8 @@ set_up() {
 
 # Standard input: the routes, where Taut's topology knows them.
 step_fabric() {
-    local i n CONTROL_NEIGHBOURS
+    local i n CONTROL_NEIGHBOURS BOND_TYPE
+    BOND_TYPE=$(bond_type)
     CONTROL_NEIGHBOURS=$(control_neighbours eth0)
     wiring | ip -batch - && mkdir -p $LAB_RUN/setup || return
     for ((i = 0; i < ROUTERS; i++)); do
