@@ -17,7 +17,8 @@ local NAMES = { ["BSD-2-Clause"] = "Redistributions in binary form",
    ["Apache-2.0"] = "Apache License", ["GPL-2.0-only"] = "COPYING",
    ["GPL-2.0-or-later"] = "COPYING" }
 
-local OWN = { routing = true, cases = true, logs = true, replay = true } -- ours, so Taut's
+-- ours, so Taut's
+local OWN = { routing = true, cases = true, lldp = true, logs = true, replay = true }
 
 function tests.test_each_folder_has_the_licence_it_came_with()
    local seen = 0

@@ -12,6 +12,9 @@
 --                    `planes` how many, `left` the share that is there where some are not)
 --   tables           forwarding: tables[router][lid] = port
 --   lids             whose each is: lids[lid] = { node = i, rail = k } or { router = i }
+--   addresses[i]     { name = "leaf0/3" or "leaf0", address }: who answers for the way; or nil
+--   routing          "ecmp" where it says that the routers' ports have addresses of their own, so
+--                    that they route, and choose among equal ways by a hash; or nil
 --   notes[i]         { line, text, file }: what did not fit and was passed over
 local hostlist = require "taut.hostlist"
 local source = require "taut.topology.import.source"
@@ -115,7 +118,8 @@ function Wiring:finish()
    end
    return {
       source = self.src.path, format = self.format, routers = self.routers, nodes = self.nodes,
-      cables = self.cables, notes = self.src.notes,
+      cables = self.cables, addresses = self.addresses, routing = self.routing,
+      notes = self.src.notes,
    }
 end
 

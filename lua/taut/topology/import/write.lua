@@ -161,8 +161,27 @@ local function forwarding(w, out)
    out[#out + 1] = "      },\n"
 end
 
+-- Who answers for the way, where flows keep to a cable by a hash: of the other models cables
+-- between two routers are one link.
+local HASHED = { fattree = true, graph = true }
+
+local function address_lines(w, kind)
+   if not w.addresses or not HASHED[kind] then
+      return ""
+   end
+   local out = { kind == "fattree" and w.routing and
+      ("   routing = %s, -- its ports have addresses\n"):format(text(w.routing)) or "",
+      "   addresses = {\n" }
+   for _, a in ipairs(w.addresses) do
+      out[#out + 1] = ("      [%s] = %s,\n"):format(text(a.name), text(a.address))
+   end
+   out[#out + 1] = "   },\n"
+   return table.concat(out)
+end
+
 local function wiring_text(w, kind, opts)
    local out = { ("topology = %s {\n"):format(kind), capacity_lines(w, opts, false),
+      address_lines(w, kind),
       "   wiring = {\n",
       ("      source = %s,\n      format = %s,\n"):format(text(w.source), text(w.format)) }
    list_of("routers", w.routers, ROUTER, out)

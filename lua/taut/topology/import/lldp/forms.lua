@@ -3,9 +3,11 @@
 -- and json0 (lldpctl, lldpcli show neighbors; Cumulus), NetQ's json, SONiC's `show lldp table`.
 --
 -- A neighbour is { at = whose port, port, far = name or nil, id = of the chassis, far_ports = array
--- of what the far port may be called, is_bridge, is_station, line }.
+-- of what the far port may be called, is_bridge, is_station, line, told = an address of the far one
+-- by its own word }.
 local json = require "taut.json"
 local source = require "taut.topology.import.source"
+local switch_ports = require "taut.topology.import.lldp.switch_ports"
 
 local forms = {}
 
@@ -70,7 +72,8 @@ local function neighbour(at, port_name, t)
    end
    return { at = at, port = port_name, far = name, id = text(chassis.id), far_ports = far_ports,
       is_bridge = has(chassis, "Bridge") or has(chassis, "Router"),
-      is_station = has(chassis, "Station"), line = 1 }
+      is_station = has(chassis, "Station"), line = 1,
+      told = switch_ports.told(chassis["mgmt-ip"]) }
 end
 
 -- The interfaces of lldpd's answer: pairs of name and table, whichever way they are written.
@@ -156,16 +159,36 @@ end
 function forms.name_of(path)
    local name = path:match "([^/]*)$"
    return (name:gsub("%.gz$", ""):gsub("%.[Jj][Ss][Oo][Nn]0?$", ""):gsub("%.lldp$", "")
-      :gsub("%.txt$", ""))
+      :gsub("%.txt$", ""):gsub("%.ip$", ""):gsub("%.config_db$", ""))
 end
 
---- Neighbours that a file tells of.
+-- What a file that is of no neighbours says of addresses, or nil.
+local function addresses_of(src, own, v)
+   if type(v) == "table" then
+      return switch_ports.of_json(own, v)
+   end
+   return switch_ports.of_table(own, src)
+end
+
+-- The machine's own chassis, which `lldpcli show chassis` prints.
+local function own_chassis(own, v)
+   local chassis, name = chassis_of(type(v) == "table" and v.chassis or nil)
+   local address = switch_ports.told(chassis["mgmt-ip"])
+   return { address and { at = name or own, address = address } or nil }
+end
+
+--- Neighbours that a file tells of, or addresses.
 -- @param src what is read
--- @return array of neighbours; names of those that spoke, as keys
+-- @return array of neighbours; names of those that spoke, as keys; array of addresses
+--   (switch_ports.lua)
 function forms.read(src)
    local out, own = {}, forms.name_of(src.path)
    local v, err = json.decode(src.text)
-   if type(v) ~= "table" then
+   local ports = addresses_of(src, own, v)
+      or type(v) == "table" and v["local-chassis"] and own_chassis(own, v["local-chassis"])
+   if ports then
+      return {}, {}, ports
+   elseif type(v) ~= "table" then
       if not of_table(src, own, out) then
          src:fail(1, "%s, expected what `lldpcli show neighbors -f json`, NetQ or SONiC's `show " ..
             "lldp table` prints", v == nil and (err:gsub("[^ -~]", "?")) or "no object")
@@ -191,7 +214,7 @@ function forms.read(src)
    if #out == 0 then
       src:fail(1, "%s has no neighbour, expected at least one", quote(own))
    end
-   return out, speak
+   return out, speak, {}
 end
 
 return forms

@@ -6,11 +6,14 @@
 local forms = require "taut.topology.import.lldp.forms"
 local rails = require "taut.topology.import.rails"
 local source = require "taut.topology.import.source"
+local switch_ports = require "taut.topology.import.lldp.switch_ports"
+local tables = require "taut.base.tables"
 local wiring = require "taut.topology.import.wiring"
 
 local lldp = {
    summary = "Ethernet fabric: `lldpcli show neighbors -f json` (or json0) of each switch, in a " ..
-      "file of its name; also NetQ's, and SONiC's `show lldp table`",
+      "file of its name; also NetQ's, and SONiC's `show lldp table`; beside them each switch's " ..
+      "addresses (`ip -j address`, config_db.json)",
    several = true,
 }
 
@@ -206,14 +209,51 @@ local function add_hosts(st)
    end
 end
 
+-- Which ports of a switch lead to others.
+local function fabric_ports(w)
+   local ports = {}
+   for _, c in ipairs(w.cables) do
+      for _, e in ipairs { { c.a, c.a_port }, { c.b, c.b_port } } do
+         local name = w.routers[e[1]].name
+         ports[name] = ports[name] or {}
+         ports[name][e[2]] = true
+      end
+   end
+   return ports
+end
+
+-- What the files of addresses say counts before what a switch tells its neighbours of itself.
+local function add_addresses(st)
+   local list = tables.map(st.addresses, function(a)
+      return { at = known_as(st, a.at), port = a.port, address = a.address }
+   end)
+   local told = {}
+   for _, name in ipairs(st.order) do
+      for _, port in ipairs(st.ports[name].order) do
+         local n = st.ports[name][port]
+         local far = known_as(st, n.far)
+         if n.told and st.index[far] and not told[far] then
+            told[far], list[#list + 1] = true, { at = far, address = n.told }
+         end
+      end
+   end
+   local chosen = switch_ports.choose(list, fabric_ports(st.w), function(text)
+      st.src:note(1, "%s", text)
+   end)
+   st.w.addresses = #chosen > 0 and chosen or nil
+   st.w.routing = #chosen > 0 and #st.addresses > 0 and "ecmp" or nil
+end
+
 --- Read it.
 -- @param src what is read
 -- @param opts { nodes, more = array of further sources, a file each }
 function lldp.read(src, opts)
    local st = { src = src, w = wiring.new(src, "lldp"), nodes = opts.nodes, ports = {}, order = {},
-      speaks = {}, index = {}, taken = {}, hosts = {} }
+      speaks = {}, index = {}, taken = {}, hosts = {}, addresses = {} }
    for _, each in ipairs { src, table.unpack(opts.more or {}) } do
-      local rows, speak = forms.read(each)
+      local rows, speak, list = forms.read(each)
+      table.move(list, 1, #list, #st.addresses + 1, st.addresses)
+      st.path = st.path or rows[1] and each.path
       for name in pairs(speak) do
          st.speaks[name], st.speaks[short(name)] = name, name
       end
@@ -227,7 +267,9 @@ function lldp.read(src, opts)
          st.index[name] = st.w:router(1, { name = name })
       end
    end
-   if #st.w.routers == 0 then
+   if #st.order == 0 then
+      src:fail(1, "the files have addresses only, expected neighbours of at least one switch")
+   elseif #st.w.routers == 0 then
       src:fail(1, "all files are of --nodes, expected at least one of a switch")
    end
    for _, name in ipairs(st.order) do
@@ -239,8 +281,11 @@ function lldp.read(src, opts)
    if #st.w.nodes == 0 then
       src:fail(1, "no host is a neighbour of these switches, expected at least one")
    end
+   add_addresses(st)
    st.w:only(opts.nodes, false)
-   return st.w:finish()
+   local w = st.w:finish()
+   w.source = st.path -- the first that has neighbours
+   return w
 end
 
 return lldp
