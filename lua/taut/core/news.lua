@@ -51,7 +51,9 @@ function News:verdict(change)
    if self.diagnosis:is_decided(c) then
       return say_slow(self, change)
    elseif was_slow then
-      sys.log("notice", ("%s is %s again"):format(name, change.to), notice.fields {
+      sys.log("notice", change.to == "unknown" and
+         name .. " is untested: what spoke against it is forgotten" or
+         ("%s is %s again"):format(name, change.to), notice.fields {
          event = "verdict", component = name, state = change.to })
       tell(self, change)
    elseif change.to == "suspect" then

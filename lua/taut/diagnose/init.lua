@@ -230,6 +230,7 @@ function Diagnosis:forget(c, now, probation_s, changes)
    k.probation_until = probation_s and probation_s > 0 and now + probation_s or nil
    changes = changes or {}
    settle.well(self, c, now, changes)
+   settle.untested(self, c, changes)
    if k.hard then -- it stands all the same
       local more = settle.hard(self, c, now)
       table.move(more, 1, #more, #changes + 1, changes)

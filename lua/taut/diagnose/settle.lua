@@ -313,6 +313,15 @@ function settle.all(self, list, now)
    return changes
 end
 
+--- Nothing speaks against it any more, but no test has shown it well either.
+function settle.untested(self, c, changes)
+   local k, last = self:component(c), changes[#changes]
+   if k.state == "ok" and last and last.component == c and
+      self.evidence:cleared(c) == -math.huge then
+      k.state, last.to, last.state = "unknown", "unknown", "unknown"
+   end
+end
+
 --- Hard evidence of a component came, changed or went.
 -- @return changes
 function settle.hard(self, c, now)
@@ -328,8 +337,8 @@ function settle.hard(self, c, now)
       return changes
    end
    local changes = settle.all(self, { c }, now)
-   if stood == "suspect" and k.state == "ok" and self.evidence:cleared(c) == -math.huge then
-      k.state, changes[#changes].to, changes[#changes].state = "unknown", "unknown", "unknown"
+   if stood == "suspect" then
+      settle.untested(self, c, changes)
    end
    return changes
 end

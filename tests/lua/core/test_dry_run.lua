@@ -132,7 +132,7 @@ function tests.test_a_component_of_another_capacity_is_forgotten()
       { component = "n1/tx", state = "ok" } })
    lu.assertEquals(p.diagnosis:component(id["n2/tx"]).state, "slow")
    lu.assertTrue(p.reload())
-   lu.assertEquals(p.diagnosis:component(id["n2/tx"]).state, "ok")
+   lu.assertEquals(p.diagnosis:component(id["n2/tx"]).state, "unknown")
    lu.assertNil(p.decision.standing[id["n2/tx"]])
 end
 

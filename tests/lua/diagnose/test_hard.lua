@@ -156,7 +156,7 @@ function tests.test_released_with_the_cause_standing_is_suspect_again()
    local changes = {}
    w.left = {}
    w.diagnosis:forget(w:c "n5/tx", w.now, 3600, changes)
-   lu.assertEquals({ changes[1].to, changes[2].to }, { "ok", "suspect" })
+   lu.assertEquals({ changes[1].to, changes[2].to }, { "unknown", "suspect" })
 end
 
 function tests.test_a_restart_keeps_what_it_led_to()

@@ -274,7 +274,7 @@ end
 function tests.test_a_repair_forgets_it()
    local w, c = named(93)
    w.diagnosis:forget(c, w.now, 3600)
-   lu.assertEquals(w:state(LINK), "ok")
+   lu.assertEquals(w:state(LINK), "unknown")
    lu.assertNil(w.diagnosis.evidence:loss_case(c))
    lu.assertEquals(w.diagnosis:remark(c, w.now), "on probation")
    play_until(w, LINK, "lossy", 400)
