@@ -28,8 +28,8 @@ both_ways() { grep -c ' [0-9.]* \([MG]B/s\|us\)  *[0-9.]* \([MG]B/s\|us\)' <<<"$
 # figures: of how many tests in the output both ends counted bytes
 figures() { grep -c '"bytes":[1-9][0-9]*.*"bytes":[1-9]' <<<"$output"; }
 
-@test "two nodes test over connections of verbs, with 3 MB of locked memory" {
-    run -0 pair 'ulimit -l 3072; without="setpriv --bounding-set -ipc_lock"; streams --provider verbs'
+@test "two nodes test over connections of verbs, with 4 MB of locked memory" {
+    run -0 pair 'ulimit -l 4096; without="setpriv --bounding-set -ipc_lock"; streams --provider verbs'
     echo "$output"
     [ "$(figures)" -ge 4 ]
 }
