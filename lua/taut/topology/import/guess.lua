@@ -4,6 +4,7 @@
 local guess = {}
 
 local LINES = 400 -- comments and headings may come first
+local BYTES = 1024 -- of each: a file may be a single line
 
 -- Format, and patterns of lines of it.
 local SIGNS = {
@@ -23,8 +24,8 @@ local SIGNS = {
 -- @return name of a format; or nil and what was expected
 function guess.format(src)
    local n = 0
-   for _, line in src:lines() do
-      n = n + 1
+   for _, line in src:lines(math.maxinteger) do
+      n, line = n + 1, line:sub(1, BYTES)
       for _, sign in ipairs(n <= LINES and SIGNS or {}) do
          for i = 2, #sign do
             if line:find(sign[i]) then

@@ -63,4 +63,13 @@ function tests.test_what_is_nothing_is_refused_and_the_formats_are_named()
    lu.assertStrContains(err, "/no/such")
 end
 
+-- A line of more than 1 MB ended in an error of the program, one of 32 kB of blanks took 15 s.
+function tests.test_a_long_line_is_looked_at_in_its_first_part()
+   local blanks = (" "):rep(1 << 21)
+   lu.assertEquals(guess.format(source.of('{"lldp": ' .. blanks .. "}\n", "a")), "lldp")
+   local w, err = import.read("auto", importing.file("x\n" .. blanks .. "x\n"))
+   lu.assertNil(w)
+   lu.assertStrContains(err, "nothing in its first 2 lines tells its format")
+end
+
 return tests

@@ -182,6 +182,32 @@ local function lids()
       "0x00117501026a0001;0;SW;edge1;0x0020\n0x0011750101669999;1;FI;other hfi1_0;0x0030\n"
 end
 
+-- Totals and rates that are no number of links, or of anything.
+function tests.test_figures_beyond_all_measure_are_refused_with_their_line()
+   local list = links()
+   importing.refused("opareport", text(list):gsub("9 Links", ("9"):rep(20) .. " Links"), 3,
+      '"99999999999999999999" links in all, expected a whole number')
+   importing.refused("opareport", xml(list):gsub("<LinkCount>9", "<LinkCount>1e999"), 4,
+      '"1e999" links in all')
+   importing.refused("opareport", text(list):gsub("100g", ("9"):rep(40) .. "g", 1), 5,
+      'g", expected at most 100000g')
+end
+
+-- A line of 32 kB of blanks took 15 s, one of 1 MB hours.
+function tests.test_long_lines_and_texts_are_refused()
+   local list, blanks, letters = links(), (" "):rep(1 << 19), ("a"):rep(1 << 19)
+   importing.refused("opareport", text(list) .. blanks .. "x\n", 33, "expected at most 1024")
+   importing.refused("opareport", text(list) .. "0x" .. letters .. "\n", 33,
+      "expected at most 1024")
+   importing.refused("opareport", rows(list) .. "0x1;1;SW;" .. blanks .. "x\n", 10,
+      "expected at most 1024")
+   importing.refused("opareport", xml(list):gsub("edge1", "e" .. blanks .. "1", 1), 22,
+      "a text of more than 1024 bytes")
+   -- XML may well be a single line
+   local one = xml(list):gsub("\n", " "):gsub("<LinkSummary>", "%0" .. blanks .. blanks)
+   lu.assertEquals(#assert(importing.read("opareport", one)).nodes, 4)
+end
+
 function tests.test_lids_are_added_to_rails_and_switches()
    local as_text = "LID Summary\n\n4 LID(s) in Fabric:\n" ..
       "   LID(Range) NodeGUID          Port Type Name\n" ..

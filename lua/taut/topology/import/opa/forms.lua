@@ -12,6 +12,10 @@ local quote = source.quote
 
 local TYPES = { FI = "ca", SW = "switch" }
 
+-- Bytes of a line, or of an element's text: a name has 64 at most.  Patterns over what has blanks
+-- in it take time of the square of its length.
+local MOST_BYTES = 1024
+
 local function guid_of(src, line, text)
    local digits = text and text:match "^0x(%x+)$"
    if not digits or #digits > 16 then
@@ -40,7 +44,7 @@ end
 
 --- Which of them it is, by the first line that has something: "xml", "rows" or "text".
 function forms.kind(src)
-   for _, line in src:lines() do
+   for _, line in src:lines(math.maxinteger) do -- XML may be a single one
       if line:find "^%s*<" then
          return "xml"
       elseif line:find "^0x%x+;%d+;[FS][IW];" then
@@ -62,7 +66,7 @@ local KEPT = { NodeGUID = true, PortGUID = true, PortNum = true, NodeType = true
 --- @param on { link = function(line, rate, port, port), lid = function(line, text, port), total =
 --   function(line, name, text) }: of LinkCount and the like
 function forms.xml(src, on)
-   local path, texts, link, port, own = {}, nil, nil, nil, {}
+   local path, texts, bytes, link, port, own = {}, nil, 0, nil, nil, {}
    local function finish_port(line)
       local p = port_of(src, line, own.NodeGUID, own.PortNum, own.NodeType, own.NodeDesc)
       p.port_guid = own.PortGUID and guid_of(src, line, own.PortGUID) or nil
@@ -71,7 +75,7 @@ function forms.xml(src, on)
    xml.read(src, {
       begins = function(line, name, attrs, depth)
          path[depth], path[depth + 1] = name, nil
-         texts = KEPT[name] and {} or nil
+         texts, bytes = KEPT[name] and {} or nil, 0
          if depth == 1 and name ~= "Report" then
             src:fail(line, "%s, expected the Report of opareport -x", quote(name))
          elseif name == "Link" then
@@ -80,9 +84,13 @@ function forms.xml(src, on)
             port, own = { line = line, lid = attrs.LID }, {}
          end
       end,
-      text = function(_, piece)
+      text = function(line, piece)
          if texts then
-            texts[#texts + 1] = piece
+            texts[#texts + 1], bytes = piece, bytes + #piece
+            if bytes > MOST_BYTES then
+               src:fail(line, "a text of more than %d bytes, expected at most that many",
+                  MOST_BYTES)
+            end
          end
       end,
       ends = function(line, name)
@@ -122,7 +130,7 @@ end
 --- As forms.xml.  Reports that are neither of links nor of lids are passed over.
 function forms.text(src, on)
    local section, first
-   for n, line in src:lines() do
+   for n, line in src:lines(MOST_BYTES) do
       local rate, rest = line:match "^%s*([%d.]+g)%s+(.*)$"
       local back = line:match "^%s*<%->%s+(.*)$"
       local lid, of_lid = line:match "^%s*(0x%x+[-%dx%a]*)%s+(0x.*)$"
@@ -177,7 +185,7 @@ end
 
 --- Rows of opaextractsellinks (eight fields) and opaextractlids (five).
 function forms.rows(src, on)
-   for n, line in src:lines() do
+   for n, line in src:lines(MOST_BYTES) do
       local f = split(line)
       if not line:find "%S" then
          goto continue

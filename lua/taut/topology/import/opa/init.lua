@@ -10,9 +10,14 @@ local opareport = {
 
 local quote = source.quote
 
+local MOST_G = 100000
+
 -- "100g": bits per second of data, after line coding (opa-ff, StlStaticRateToText).
-local function Bps_of(rate)
+local function Bps_of(st, line, rate)
    local g = rate and tonumber(rate:match "^([%d.]+)g$")
+   if g and g > MOST_G then
+      st.src:fail(line, "rate %s, expected at most %dg", quote(rate), MOST_G)
+   end
    return g and g > 0 and g * 1e9 / 8 or nil
 end
 
@@ -58,7 +63,7 @@ local function add_link(st, line, rate, a, b)
       return
    end
    is_known(st, y, b, a)
-   local Bps = Bps_of(rate)
+   local Bps = Bps_of(st, line, rate)
    if not Bps and not st.no_rate then
       st.no_rate = true
       st.src:note(line, "links without a rate: give --capacity, or it is learned")
@@ -72,7 +77,9 @@ end
 -- How many links the report says that there are; with a focus, how many it has.
 local function add_total(st, line, name, text)
    if name == "LinkCount" or name == "MatchingLinks" then
-      st[name] = { line = line, count = tonumber(text) }
+      local count = text:find "^%d+$" and math.tointeger(tonumber(text))
+      st[name] = { line = line, count = count or st.src:fail(line,
+         "%s links in all, expected a whole number", quote(text)) }
    end
 end
 
@@ -86,7 +93,7 @@ function opareport.read(src, opts)
    local total = st.MatchingLinks or st.LinkCount
    if st.links == 0 then
       src:fail(nil, "the file ends without a link, expected what opareport -o links prints")
-   elseif total and total.count and total.count > st.links then
+   elseif total and total.count > st.links then
       src:fail(total.line, "%d links, and the file has %d; is it cut short?", total.count, st.links)
    end
    return ib.assemble(src, "opareport", st.elements, opts)
