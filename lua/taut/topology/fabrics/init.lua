@@ -83,7 +83,8 @@ local function add_links(links, f)
 end
 
 -- Where each node's rails are; of those that it has not, any capacity.
-local function add_ends(spec, f, count)
+local function add_ends(spec, f, whole)
+   local count = #whole.nodes
    for n, w in ipairs(f.node) do
       for k = 1, f.rails do
          local e, own = count * (f.first_rail + k - 1) + w, #f.topo.nodes * (k - 1) + n
@@ -95,8 +96,9 @@ local function add_ends(spec, f, count)
    for guid, name in pairs(f.topo.other_planes) do
       spec.other_planes[guid] = f.name .. ":" .. name
    end
-   for guid, at in pairs(f.topo.port_guids) do
-      spec.port_guids[guid] = at and { node = f.node[at.node], rail = f.first_rail + at.rail }
+   for guid, at in pairs(f.topo.port_guids) do -- also of rails that are not used: no rail has these
+      spec.port_guids[guid] = at and { node = f.node[at.node],
+         rail = (at.rail <= f.rails and f.first_rail or whole.rails) + at.rail }
    end
    for _, m in ipairs(f.topo.missing_rails) do
       table.insert(spec.missing_rails, { node = f.node[m.node], rail = f.first_rail + m.rail })
@@ -119,7 +121,7 @@ local function spec_of(list, whole)
          spec.router_name[f.first_router + r] = f.name .. ":" .. f.topo.router_name[r]
       end
       add_links(spec.links, f)
-      add_ends(spec, f, #whole.nodes)
+      add_ends(spec, f, whole)
       local from_0 = {}
       for n, w in ipairs(f.node) do
          from_0[n] = w - 1

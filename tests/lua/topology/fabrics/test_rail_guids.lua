@@ -154,6 +154,18 @@ function tests.test_of_several_fabrics_the_guid_says_more_than_name_and_order()
    lu.assertStrContains(misfits[1].why, "as rail 2 of wk04")
 end
 
+-- Of eight rails three are used: the fourth was held for the first of the next fabric.
+function tests.test_a_port_of_a_rail_that_is_not_used_is_none_of_another_fabric()
+   local topo = assert(topology.build { kind = "fabrics", fabrics = {
+      ib = { kind = "fattree", wiring = wiring_of "whole.txt", rails = 3 },
+      other = { kind = "fattree", nodes_per_leaf = 2, levels = { { down = 2, up = 1 } },
+         nodes = "wk[01-04]", capacity = 1e9, interfaces = { "eth0" } } } })
+   lu.assertEquals(topo.rails, 4)
+   local where, misfits = placed(topo, "wk02", { e("ib3", guid(2, 4)), e("ib0", guid(2, 1)),
+      e "eth0" })
+   lu.assertEquals({ where, misfits }, { "ib0/2 - - eth0/3", {} })
+end
+
 function tests.test_what_does_not_match_is_said_once_and_shown()
    local said, log = {}, sys.log
    local nets = networks.new { addresses = { is_of = function() return true end }, list = {},
