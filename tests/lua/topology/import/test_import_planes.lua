@@ -151,6 +151,28 @@ function tests.test_hosts_with_one_port_on_an_asic_keep_their_port()
    lu.assertEquals(w.routers[w.nodes[#w.nodes].rails[1].router].name, "leaf1-A1")
 end
 
+-- It was said to have one of two planes on each of its ports, and twice their capacity.
+function tests.test_an_adapter_with_two_ports_beside_those_with_planes_has_none()
+   local text = planar.text { planes = 2 }
+   for p = 1, 2 do
+      local leaf = "0a00000" .. p .. "00000001"
+      text = text:gsub('(Switch\t144 "S%-' .. leaf .. '"[^\n]*\n)', ('%%1[50]\t' ..
+         '"H-0d00000000000001"[%d](0d0000000000000%d)\t\t# "io1 mlx5_0" lid %d 4xNDR\n'):format(p,
+         p + 1, 900 + p), 1)
+   end
+   text = text .. 'caguid=0x0d00000000000001\nCa\t2 "H-0d00000000000001"\t\t# "io1 mlx5_0"\n'
+   for p = 1, 2 do
+      text = text .. ('[%d](0d0000000000000%d) \t"S-0a00000%d00000001"[50]\t\t# lid %d lmc 0 ' ..
+         '"leaf%d/A1" lid %d 4xNDR\n'):format(p, p + 1, p, 900 + p, p, 1001 + p * 16)
+   end
+   local w = assert(importing.read("ibnetdiscover", text))
+   local io = w.nodes[#w.nodes]
+   lu.assertEquals({ io.name, #io.rails, io.rails[1].planes, io.rails[1].left, io.rails[2].planes },
+      { "io1", 2 })
+   lu.assertEquals(io.rails[1].Bps, 50e9)
+   lu.assertEquals(notes(w), "")
+end
+
 function tests.test_errors_name_what_the_file_has()
    local text = planar.text { planes = 2 }
    local bad = text:gsub('%[1%]%(0c00000100000001%) \t"S%-0a00000100000001"%[1%]',

@@ -37,14 +37,16 @@ end
 local function rails_of(cas)
    local all, count = {}, 1
    for _, e in ipairs(cas) do
-      for _, rail in ipairs(by_guid(e)) do
-         all[#all + 1] = rail
+      local own = by_guid(e)
+      for _, rail in ipairs(own) do
+         all[#all + 1], rail.of = rail, #own
          count = math.max(count, #rail.ports)
       end
    end
-   -- one of which all but one are down has as many ports as its adapter says
+   -- one of which all but one are down has as many ports as its adapter says; an adapter with two
+   -- ports, each of a GUID of its own, has no planes
    return tables.filter(all, function(rail)
-      return #rail.ports > 1 or count > 1 and (rail.adapter.nports or 0) >= count
+      return #rail.ports > 1 or count > 1 and (rail.adapter.nports or 0) >= count * rail.of
    end), count
 end
 
