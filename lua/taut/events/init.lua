@@ -89,9 +89,8 @@ end
 local function take_evidence(self, o, c)
    local topo = self.topo
    local left = left_of(o, topo.open and topo.open[c] and math.huge or topo.capacity[c])
-   local cables = o.source == "fabric" and (topo.planes[c] or topo.cables[c])
-   if left and cables then
-      left = 1 - (1 - left) / cables -- one of several that are one link, or planes
+   if left and o.source == "fabric" then -- of one plane of one of the cables that are one link
+      left = 1 - (1 - left) / ((topo.planes[c] or 1) * (topo.cables[c] or 1))
    end
    if not left then
       return

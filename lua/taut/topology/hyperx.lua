@@ -203,7 +203,7 @@ function hyperx.build(conf)
       at[p] = r - 1
    end
    spec.fields = { dims = dims, place_of = place, router_in = at, routing = routing }
-   return base.new(HyperX, spec)
+   return wired.with_health(s, base.new(HyperX, spec))
 end
 
 --- Coordinates of a router, as an array.

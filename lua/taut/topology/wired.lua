@@ -331,7 +331,7 @@ function wired.with_health(s, topo, err)
       topo.planes[rx - 1], topo.planes[rx] = r.planes, r.planes
       left[rx - 1], left[rx] = r.left, r.left
    end
-   for l, planes in pairs(s.planes) do
+   for l, planes in pairs(s.planes or {}) do
       topo.planes[topo.first_link + l - 1] = planes
    end
    if next(s.left) or next(left) then

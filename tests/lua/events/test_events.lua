@@ -306,6 +306,26 @@ local function observation(o)
    return o
 end
 
+-- Two cables of four planes each are one link: a sweep that sees one port of these down tells of an
+-- eighth of it.
+function tests.test_a_sweep_s_word_is_of_one_plane_of_one_cable()
+   local w = { routers = { { name = "a", coord = { 0 } }, { name = "b", coord = { 1 } } },
+      cables = {}, nodes = {
+      { name = "n1", rails = { { router = 1, port = "9", Bps = 1e9, planes = 2,
+         left = 0.5 } } }, { name = "n2", rails = { { router = 2, port = "9", Bps = 1e9 } } } } }
+   for k = 1, 2 do
+      w.cables[k] = { a = 1, a_port = "" .. k, b = 2, b_port = "" .. k, Bps = 4e9, planes = 4 }
+   end
+   local topo = assert(topology.build { kind = "hyperx", wiring = w })
+   local c = topo.first_link
+   lu.assertEquals({ topo.planes[c], topo.cables[c] }, { 4, 2 })
+   lu.assertEquals({ topo.planes[1], topo.planes_up[1], topo.degraded[1] }, { 2, 1, 0.5 })
+   local d = daemon(topo)
+   d.events:take({ observation { components = { topo.components[c] }, port = "a/1", left = 0 } },
+      true)
+   lu.assertEquals(d.events:left(c), 0.875)
+end
+
 function tests.test_evidence_sets_what_is_left_and_ends()
    local d = daemon(machine())
    local c = d.topo.component_id["n3/tx"]

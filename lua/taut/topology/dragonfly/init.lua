@@ -195,7 +195,7 @@ function dragonfly.build(conf)
    spec.params = { group = group, mode = routing, misrouted = misrouted }
    spec.fields = { groups = count, group_of = group, at = at, router_in = router_in,
       routing = routing }
-   return base.new(Dragonfly, spec)
+   return wired.with_health(s, base.new(Dragonfly, spec))
 end
 
 --- Group of a router.
