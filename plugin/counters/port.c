@@ -112,11 +112,10 @@ struct taut_port_count taut_port_files_read(const struct taut_port_files *files)
 
         if (fd < 0 || is_broken[at])
             continue;
-        is_broken[at] = taut_counter_poll(fd, &value) < 0;
-        if (is_broken[at])
-            *sum = -1;
-        else
-            *sum = (*sum > 0 ? *sum : 0) + value;
+        *sum = *sum > 0 ? *sum : 0;
+        is_broken[at] = taut_counter_poll(fd, &value) < 0 || value < 0 ||
+                        value > INT64_MAX - *sum;
+        *sum = is_broken[at] ? -1 : *sum + value;
     }
     return count;
 }

@@ -312,6 +312,32 @@ START_TEST(what_planes_lose_during_a_test_is_added_up)
 }
 END_TEST
 
+#define PLANE_2 "sys/class/infiniband/mlx5_0/ports/2/hw_counters"
+
+/* Sums of what the kernel shows for two planes overflowed. */
+START_TEST(what_no_plane_can_have_lost_is_not_added_up)
+{
+    static const char *const texts[] = {"9223372036854775807\n", "-5\n"};
+    struct taut_port_files files;
+    struct taut_port_count count;
+
+    for (int i = 0; i < 2; i++) {
+        int fd = open_tree("planes"), file;
+
+        file = openat(fd, PLANE_2 "/out_of_sequence", O_WRONLY | O_TRUNC);
+        ck_assert_int_ge(file, 0);
+        ck_assert(write(file, texts[i], strlen(texts[i])) > 0);
+        close(file);
+        taut_port_files_open(&files, fd, "ib0");
+        close(fd);
+        count = taut_port_files_read(&files);
+        ck_assert_int_eq(count.lost_in, -1);
+        ck_assert_int_eq(count.lost_out, 20);
+        taut_port_files_close(&files);
+    }
+}
+END_TEST
+
 /* A driver's own names were not known, and each counter of a port without an
  * agent was complained of. */
 START_TEST(ports_of_other_drivers)
@@ -763,6 +789,7 @@ int main(void)
     tcase_add_test(tc, planes_of_a_port_are_added_up);
     tcase_add_test(tc, planes_on_a_device_beside_are_counted_by_the_data_s);
     tcase_add_test(tc, what_planes_lose_during_a_test_is_added_up);
+    tcase_add_test(tc, what_no_plane_can_have_lost_is_not_added_up);
     tcase_add_test(tc, ports_of_other_drivers);
     tcase_add_test(tc, soft_roce_is_found_by_the_interface_that_it_names);
     tcase_add_test(tc, each_network_device_has_its_own_port_of_a_card);

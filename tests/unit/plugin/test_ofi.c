@@ -406,6 +406,11 @@ START_TEST(who_does_not_take_is_sent_little)
             t->watch(&b.endpoint, in[i], 0, &set); /* tells what was taken */
         }
     ck_assert_int_eq(taken, MANY);
+    for (int i = 0; i < MANY;) { /* all of that is known: none sends for others */
+        t->queued(&b.endpoint, in[i]);
+        i += t->queued(&a.endpoint, out[i]) == 0;
+        ck_assert_int_lt(taut_now_ns(), end);
+    }
     for (int n = 0; n < MANY && taut_now_ns() < end;)
         n += fill_all(out, MANY, again);
     for (int i = 0; i < MANY; i++)
