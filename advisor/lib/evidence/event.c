@@ -294,15 +294,17 @@ static void take_way_back(struct taut_evidence *e, const struct taut_pending *p)
 }
 
 /* An uneven test is void: somebody else took of it what it lacks.  But what its
- * best quarter reached went through all that it surely crossed. */
+ * best quarter reached went through all that it surely crossed.  Where tests share a
+ * component, one may have the others' part for a while: no more than the whole of what
+ * there is is held against a ceiling. */
 static void take_parts(struct taut_evidence *e, const struct taut_pending *p,
                        double time)
 {
     for (uint32_t k = p->first; k < p->first + p->n; k++) {
-        struct taut_run *run = e->of[e->stage[k].c].run;
-        double cap = taut_stage_capacity(e, &e->stage[k]);
-        if (run != NULL && !e->of[e->stage[k].c].is_unknown)
-            taut_run_note_part(e, run, p->m.part_Bps / cap, time);
+        uint32_t c = e->stage[k].c;
+        struct taut_run *run = e->of[c].run;
+        if (run != NULL && !e->of[c].is_unknown)
+            taut_run_note_part(e, run, p->m.part_Bps / e->g->capacity[c], time);
     }
 }
 

@@ -258,6 +258,34 @@ START_TEST(parts_of_uneven_tests_above_the_ceiling_speak_for_busy)
 }
 END_TEST
 
+/* Of two tests through a link with a ceiling one may have nearly all that it lets
+ * through for a while: that was twice its own part, and spoke for the link. */
+START_TEST(parts_of_tests_that_share_are_of_the_whole)
+{
+    struct taut_measured t = {.src = 0,
+                              .dst = 8,
+                              .confirms = NONE,
+                              .flows = 1,
+                              .streams = 1,
+                              .bw_Bps = -1,
+                              .part_Bps = 0.4,
+                              .expected_Bps = 0.5};
+    struct taut_case k;
+    uint32_t x = link_of(0, 4), n;
+
+    for (int i = 0; i < 4; i++)
+        one(0, 8, 0.41, i * HOUR);
+    double last = score(x, NONE, &k);
+    taut_evidence_begin(ev);
+    ck_assert_int_eq(taut_evidence_add(ev, &t), 0);
+    for (uint32_t i = 0; i < taut_evidence_stages(ev); i++)
+        taut_evidence_share_stage(ev, i, 2);
+    commit(2 * HOUR);
+    ck_assert_double_eq_tol(taut_evidence_parts(ev, x, &n)->share, 0.4, 1e-6);
+    ck_assert_double_eq(score(x, NONE, &k), last);
+}
+END_TEST
+
 START_TEST(parts_before_a_case_began_say_nothing)
 {
     struct taut_case k;
@@ -865,6 +893,7 @@ int main(void)
     tcase_add_test(tc, spells_make_the_weight);
     tcase_add_test(tc, fair_shares_weigh_less);
     tcase_add_test(tc, parts_of_uneven_tests_above_the_ceiling_speak_for_busy);
+    tcase_add_test(tc, parts_of_tests_that_share_are_of_the_whole);
     tcase_add_test(tc, parts_before_a_case_began_say_nothing);
     tcase_add_test(tc, parts_are_bounded_and_come_back);
     tcase_add_test(tc, what_yields_to_several_streams_is_busy);
