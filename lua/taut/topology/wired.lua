@@ -199,6 +199,10 @@ function wired.shape(w, conf, o)
       for _, guid in ipairs(type(r.others) == "table" and r.others or {}) do
          s.other_planes[guid] = r.name
       end
+      -- what a sweep says of their ports is of cables that nobody can tell
+      for _, guid in ipairs(type(r.renumbered) == "table" and r.renumbered or {}) do
+         s.other_planes[guid] = nil
+      end
       s.port_link[s:router(r.name)] = {}
       if i > 1 << 20 then
          return nil, "topology.wiring: expected at most 1048576 routers"

@@ -3,7 +3,8 @@
 --
 --   source, format   where it comes from
 --   routers[i]       { name, guid, ports, lid; hints: level, coord, group, row, col, place;
---                    others: GUIDs of the switches of other planes that it stands for }
+--                    others: GUIDs of the switches of other planes that it stands for;
+--                    renumbered: those of them whose cables are at other ports of it }
 --   nodes[i]         { name, guid, rails; hints: coord, place, role, nid, state }
 --   rails[k]         of a node: { router = i, port, lid, lmc, guid, width, speed, Bps }; false
 --                    where its peers have one and it has none

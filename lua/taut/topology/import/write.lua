@@ -12,7 +12,7 @@ local tables = require "taut.base.tables"
 local write = {}
 
 local ROUTER = { "name", "guid", "ports", "lid", "level", "group", "row", "col", "coord", "place",
-   "others" }
+   "others", "renumbered" }
 local NODE = { "name", "guid", "nid", "place", "role", "state", "coord", "rails" }
 local RAIL = { "router", "port", "lid", "lmc", "guid", "width", "speed", "Bps", "planes", "left" }
 local CABLE = { "a", "a_port", "b", "b_port", "width", "speed", "Bps", "kind", "down", "planes",

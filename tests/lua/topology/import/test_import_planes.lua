@@ -128,6 +128,33 @@ function tests.test_a_sweep_that_sees_one_plane_down_leaves_the_others()
    lu.assertEquals(whole.planes[whole.component_id["ib:leaf1-A1/101"]], 4)
 end
 
+-- A switch whose ports are numbered otherwise than those of the first plane's: what a sweep says of
+-- its port 121 is of no cable that the topology has there, and was said of another.
+function tests.test_a_sweep_s_word_on_a_port_that_has_another_number_is_of_no_cable()
+   local function moved(port)
+      return ("[%d]"):format(math.tointeger(port) + (port == "104" and -3 or 1))
+   end
+   local text = planar.text { planes = 2 }
+   text = text:gsub('(Switch\t144 "S%-0a00000100000002".-\n)(\n)', function(section, rest)
+      return section:gsub("\n%[(10%d)%]", function(port) return "\n" .. moved(port) end) .. rest
+   end):gsub('("S%-0a00000100000002")%[(10%d)%]', function(name, port)
+      return name .. moved(port)
+   end)
+   local w = assert(importing.read("ibnetdiscover", text))
+   lu.assertEquals({ #w.routers, #w.cables, notes(w) }, { 4, 8, "" })
+   lu.assertEquals(w.routers[1].renumbered, { "0x0a00000100000002" })
+   lu.assertNil(w.routers[3].renumbered)
+   local topo = assert(topology.build { kind = "fattree", wiring = w })
+   local o = { source = "fabric", guid = "0x0a00000100000002", number = 102, port = "leaf1-A2/102",
+      components = { "leaf1-A2/102" } }
+   names.resolve(o, topo)
+   lu.assertEquals(o.components, { "leaf1-A2/102" })
+   o = { source = "fabric", guid = "0x0b00000100000002", number = 1, port = "spine1-A2/1",
+      components = { "spine1-A2/1" } }
+   names.resolve(o, topo)
+   lu.assertEquals(o.components, { "spine1-A1/1" })
+end
+
 function tests.test_a_plane_that_is_on_another_leaf_is_named_and_left_out()
    local w = read { from = function(h, p) return h == 1 and p == 2 and 2 or (h - 1) // 2 + 1 end }
    lu.assertEquals({ #w.routers, #w.cables }, { 4, 8 })

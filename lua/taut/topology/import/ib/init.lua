@@ -7,7 +7,8 @@
 --    system = GUID of a switch's system image, nil where that is not told.
 -- (`only_port` when the file tells ports and not which adapter they are of.)
 -- With planes (planes.lua): a port has `planes` and how many of them are `up`, a switch `others`,
--- the GUIDs of those that it stands for besides its own.
+-- the GUIDs of those that it stands for besides its own, and `renumbered`, those of them whose
+-- cables are at other ports of it.
 -- Every cable is described at both of its ends; here the two must agree.
 local naming = require "taut.topology.import.ib.naming"
 local planes = require "taut.topology.import.ib.planes"
@@ -259,7 +260,8 @@ function ib.assemble(src, format, elements, opts)
    local name = naming.switches(switches, opts.names)
    for _, e in ipairs(switches) do
       e.index = w:router(e.line, { name = name[e], guid = e.guid, ports = e.nports, lid = e.lid,
-         place = e.desc ~= name[e] and e.desc or nil, others = e.others })
+         place = e.desc ~= name[e] and e.desc or nil, others = e.others,
+         renumbered = e.renumbered })
    end
    add_switches(w, src, by_guid, switches)
    add_hosts(w, src, by_guid, cas, opts.names)

@@ -61,6 +61,7 @@ local function join(a, m, b, back, fields)
    there.peer, there.peer_port, there.peer_lid = a.guid, n, a.lid or here.lid
    here.planes, here.up, there.planes, there.up = fields.planes, fields.up, fields.planes, fields.up
    a.ports[n], b.ports[k] = here, there
+   return n, k
 end
 
 local function back_of(p, port)
@@ -121,7 +122,8 @@ local function put_with(list, at, own)
    for _, c in ipairs(own) do
       local t = at[c.a_port .. " " .. c.b_port]
       if t then
-         taken[t], t.up = true, t.up + 1
+         taken[t] = true
+         table.insert(t.with, c)
       else
          rest[#rest + 1] = c
       end
@@ -132,20 +134,20 @@ local function put_with(list, at, own)
          i = i + 1
       until is_alike or not list[i] or not taken[list[i]]
       if is_alike or not list[i] then
-         c.up = 1
+         c.with = { c }
          list[#list + 1], at[c.a_port .. " " .. c.b_port] = c, c
       else
-         list[i].up = list[i].up + 1
+         table.insert(list[i].with, c)
       end
    end
 end
 
--- The cables of two groups; `up`, how many planes each has.
+-- The cables of two groups; `with`, those of all planes that each is.
 local function united(pair)
    local of, at = fullest(pair), {}
    local list = pair.planes[of]
    for _, c in ipairs(list) do
-      c.up, at[c.a_port .. " " .. c.b_port] = 1, c
+      c.with, at[c.a_port .. " " .. c.b_port] = { c }, c
    end
    for _, p in ipairs(tables.keys(pair.planes)) do
       if p ~= of then
@@ -155,18 +157,26 @@ local function united(pair)
    return list
 end
 
+-- @return set of the GUIDs of switches whose cables have other ports now
 local function join_switches(src, p, of)
+   local moved = {}
    for _, pair in ipairs(cables_between(p)) do
       local planes = math.max(tables.size(pair.a.members), tables.size(pair.b.members))
       for _, c in ipairs(united(pair)) do
-         join(of[head_of(pair.a)], c.a_port, of[head_of(pair.b)], c.b_port,
-            { here = c.here, there = c.there, planes = planes, up = c.up })
-         if c.up < planes then
+         local up = #c.with
+         local n, k = join(of[head_of(pair.a)], c.a_port, of[head_of(pair.b)], c.b_port,
+            { here = c.here, there = c.there, planes = planes, up = up })
+         for _, one in ipairs(c.with) do
+            moved[one.there.peer] = moved[one.there.peer] or one.a_port ~= n
+            moved[one.here.peer] = moved[one.here.peer] or one.b_port ~= k
+         end
+         if up < planes then
             src:note(c.here.line, "the cable from port %d of %s to %s has %d of %d planes",
-               c.a_port, quote(head_of(pair.a).desc), quote(head_of(pair.b).desc), c.up, planes)
+               c.a_port, quote(head_of(pair.a).desc), quote(head_of(pair.b).desc), up, planes)
          end
       end
    end
+   return moved
 end
 
 ---------------------------------------------------------------- adapters
@@ -246,7 +256,7 @@ end
 function merge.elements(src, p)
    local out, of = make(p)
    local done = {}
-   join_switches(src, p, of)
+   local moved = join_switches(src, p, of)
    mark(p, done)
    for _, rail in ipairs(p.rails) do
       join_rail(src, p, of, rail, done)
@@ -257,9 +267,14 @@ function merge.elements(src, p)
          t.others = t.others or {}
          table.insert(t.others, e.guid)
       end
+      if moved[e.guid] and t.guid ~= e.guid then
+         t.renumbered = t.renumbered or {}
+         table.insert(t.renumbered, e.guid)
+      end
    end
    for _, t in ipairs(out) do
       table.sort(t.others or {})
+      table.sort(t.renumbered or {})
    end
    return out
 end
