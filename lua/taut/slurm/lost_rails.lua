@@ -1,14 +1,32 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Nodes that lack an interface where the topology has a rail of theirs: each says so in its own
 -- log once since its boot, and here in each HELLO.
+local loop = require "taut.loop"
 local sys = require "taut.sys"
 
 local lost_rails = {}
 local LostRails = {}
 LostRails.__index = LostRails
 
+local SAID_MOST, SAID_S = 8, 60 -- lines of one node in so many seconds; more are said later
+
 local function text_of(rail, e)
    return ("its rail %d (%s)"):format(rail, e["if"] and sys.plain(e["if"]) or "no interface")
+end
+
+-- Say it, unless the node made many lines in the last minute.
+-- @return whether it was said
+function LostRails:say(name, level, text)
+   local said = self.said[name]
+   if not said or loop.time() - said.time > SAID_S then
+      said = { time = loop.time(), count = 0 }
+      self.said[name] = said
+   end
+   said.count = said.count + 1
+   if said.count <= SAID_MOST then
+      self.log(level, text)
+   end
+   return said.count <= SAID_MOST
 end
 
 --- A node said which of its interfaces it can use.  That one is gone is news, that it is back, too;
@@ -24,14 +42,12 @@ function LostRails:hear(topo, name, list)
       if not topo:router(n, rail) then
          self.had[key] = nil
       elseif e.tcp or e.ofi then
-         if self.had[key] == false then
-            self.log("info", ("%s can use %s again"):format(name, text_of(rail, e)))
-         end
-         self.had[key] = true
+         self.had[key] = self.had[key] ~= false
+            or self:say(name, "info", ("%s can use %s again"):format(name, text_of(rail, e)))
       else
-         if self.had[key] then
-            self.log("warning", ("%s cannot use %s any more: nothing is tested there"):format(name,
-               text_of(rail, e)))
+         if self.had[key] and self:say(name, "warning",
+            ("%s cannot use %s any more: nothing is tested there"):format(name, text_of(rail, e)))
+         then
             self.had[key] = false
          end
          lacks = lacks or {}
@@ -60,7 +76,7 @@ end
 
 --- @param log function(level, text), sys.log if nil
 function lost_rails.new(log)
-   return setmetatable({ of = {}, had = {}, log = log or sys.log }, LostRails)
+   return setmetatable({ of = {}, had = {}, said = {}, log = log or sys.log }, LostRails)
 end
 
 return lost_rails

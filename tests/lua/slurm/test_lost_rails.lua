@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- Interfaces that nodes cannot use: of one they never had nothing is logged, of one that is lost a
 -- line.
+local loop = require "taut.loop"
 local lost_rails = require "taut.slurm.lost_rails"
 local lu = require "luaunit"
 
@@ -53,6 +54,27 @@ function tests.test_a_rail_that_was_there_and_is_gone_is_news_once()
    lu.assertEquals(#m.said, 3)
    lu.assertStrContains(m.said[3], "its rail 2 (no interface) any more")
    lu.assertEquals(m.list(), { "n0 2 ?" })
+end
+
+-- Root of a node that names its interface in each second HELLO had a line in tautd's log for each.
+function tests.test_one_that_comes_and_goes_fills_no_log()
+   local m = machine()
+   local time, now = loop.time, loop.time()
+   loop.time = function() return now end
+   local ok, err = pcall(function()
+      for _ = 1, 50 do
+         m.hear("n0", HSN0, HSN1)
+         m.hear("n0", HSN0, NO_HSN1)
+      end
+      lu.assertEquals(#m.said, 8)
+      now = now + 61
+      m.hear("n0", HSN0, HSN1)
+      m.hear("n0", HSN0, NO_HSN1)
+   end)
+   loop.time = time
+   lu.assertTrue(ok, err)
+   lu.assertStrContains(m.said[#m.said], "any more")
+   lu.assertTrue(#m.said <= 10)
 end
 
 function tests.test_one_that_was_never_there_is_shown_not_said()
