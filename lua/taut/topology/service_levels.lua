@@ -20,7 +20,10 @@ end
 local function read(routing)
    local of, list = {}, {}
    for k, v in pairs(routing) do
-      if is_level(k) then
+      if is_level(k) and type(v) ~= "string" then
+         return nil, ("topology.routing[%d]: expected a word in quotes, got %s"):format(k,
+            tostring(v))
+      elseif is_level(k) then
          of[k] = v
          list[#list + 1] = k
       elseif k ~= "tests" and k ~= "jobs" then

@@ -71,6 +71,9 @@ function tests.test_what_is_no_service_level_is_refused()
          { [0] = "adaptive", tests = 1 },
       ["topology.routing.jobs: expected one of the service levels 0, 2, got 3"] =
          { [0] = "adaptive", [2] = "dmodk", jobs = 3 },
+      -- a table in a table was taken; one in itself had no end
+      ["topology.routing[0]: expected a word in quotes, got table"] =
+         { [0] = { [0] = "dmodk" } },
       ["topology.routing[1]: expected"] = { [0] = "dmodk", [1] = "fastest", tests = 1 } } do
       local topo, err = topology.build(conf(routing))
       lu.assertNil(topo, words)
