@@ -75,7 +75,8 @@ of() { why alice "$1" --json | lab_json "print($2)"; }
     has_accounting || skip "no slurmdbd or no mariadbd"
     comment() { lab exec sacct -n -P -X -j "$1" -o admincomment; }
     id=$(batch alice 4 fine 'sleep 1')
-    says() { [ "$(comment "$id")" = "taut: network fine" ]; }
+    # a busy machine may make one of its nodes slower
+    says() { [[ $(comment "$id") == "taut: network fine"* ]]; }
     wait_until 20 says || { comment "$id"; false; }
     id=$(lab exec --user alice sbatch --parsable -D / -N 2 -o /dev/null --wrap 'srun sleep 2')
     lab exec scontrol update jobid="$id" admincomment="of the site"
