@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -271,14 +272,19 @@ static int start(struct taut_counters_reader *r, struct task *tasks,
     return r->pid < 0 ? -1 : 0;
 }
 
+/* The tasks are too large for a stack: one that cannot grow is a signal, and no
+ * error. */
 int taut_counters_open(struct taut_counters_reader *r, const char *const *names,
                        size_t count, int root_fd,
                        const struct taut_user *run_as, struct taut_error *err)
 {
-    struct task tasks[TAUT_COUNTER_SOURCES] = {{0}};
+    struct task *tasks = calloc(TAUT_COUNTER_SOURCES, sizeof(*tasks));
     int rc;
 
     taut_counters_init(r);
+    if (tasks == NULL)
+        return taut_error_set(err, "counters are not read: %s",
+                              strerror(errno));
     for (size_t s = 0; s < TAUT_COUNTER_SOURCES; s++) {
         tasks[s].fd = -1;
         tasks[s].root_fd = root_fd;
@@ -292,6 +298,7 @@ int taut_counters_open(struct taut_counters_reader *r, const char *const *names,
         if (tasks[s].fd >= 0)
             close(tasks[s].fd);
     }
+    free(tasks);
     if (rc < 0)
         taut_counters_close(r);
     return rc;

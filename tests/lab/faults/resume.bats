@@ -91,7 +91,7 @@ is_free() { ! scene_is_drained n1; }
     [ "$(scene_drained | wc -l)" -eq 1 ]
     lab heal n1/tx
     lab exec taut policy observe
-    lab exec taut release n1
+    lab exec taut resume n1
     wait_until 20 is_free
     kept_drained ""
 }

@@ -347,7 +347,7 @@ function tests.test_a_node_that_is_back_already_is_released()
    lu.assertEquals(why, "n7: not drained")
 end
 
--- `taut release` said nothing for 20 s where slurmctld was down.
+-- `taut resume` said nothing for 20 s where slurmctld was down.
 function tests.test_who_gives_a_node_back_is_answered_though_slurmctld_does_not()
    local w = new { answer_ms = 50 }
    w.decide("n0", "n1")
