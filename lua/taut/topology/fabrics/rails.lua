@@ -169,6 +169,11 @@ end
 
 ---------------------------------------------------------------- several fabrics
 
+-- Without its port, which is another one at each check.
+local function host_of(e)
+   return sys.plain(((e.tcp or e.ofi or "no address"):gsub(":%d+$", "")))
+end
+
 local function of_several(topo, n, list)
    local placed, rest, misfits = {}, {}, {}
    local function reject(e, why)
@@ -187,7 +192,7 @@ local function of_several(topo, n, list)
          say_stranger(topo, n, e, rail, reject)
       elseif not rail then
          reject(e, ("%s, which no fabric that it is in takes (interfaces and networks of fabrics "
-            .. "in taut.lua(5)); not tested"):format(sys.plain(e.tcp or e.ofi or "no address")))
+            .. "in taut.lua(5)); not tested"):format(host_of(e)))
       end
    end
    for _, i in ipairs(n and put_by_guid(topo, n, list, placed, put, reject) or {}) do
