@@ -394,15 +394,19 @@ int taut_evidence_restore(struct taut_evidence *e, const struct taut_low *head,
 /* The ceilings of c's run that tests showed which were neither low nor
  * clearing, the best first, *n of them; valid until it changes.  And back,
  * where there is a run that has none. */
-const struct taut_glimpse *taut_evidence_parts(const struct taut_evidence *e,
-                                               uint32_t c, uint32_t *n);
-void taut_evidence_restore_parts(struct taut_evidence *e, uint32_t c,
-                                 const struct taut_glimpse *list, uint32_t n);
 const struct taut_glimpse *taut_evidence_glimpses(const struct taut_evidence *e,
                                                   uint32_t c, uint32_t *n);
 void taut_evidence_restore_glimpses(struct taut_evidence *e, uint32_t c,
                                     const struct taut_glimpse *list,
                                     uint32_t n);
+
+/* What the best quarter of each uneven test over c reached at least, since its run
+ * began, oldest first, *n of them; valid until it changes.  And back, where there is a
+ * run. */
+const struct taut_glimpse *taut_evidence_parts(const struct taut_evidence *e,
+                                               uint32_t c, uint32_t *n);
+void taut_evidence_restore_parts(struct taut_evidence *e, uint32_t c,
+                                 const struct taut_glimpse *list, uint32_t n);
 
 /* taut_seen's 'low' and 'low_of' back into a run that was restored. */
 void taut_evidence_restore_counts(struct taut_evidence *e, uint32_t c,

@@ -12,8 +12,8 @@
  *
  * Where each peer has a connection, all of them share the receives that an endpoint
  * has posted, and nothing holds a sender back before these run out.  So the data of
- * all streams to one peer are at most TAUT_OFI_WINDOW messages under way; each may
- * have one, or those that come first would leave the last of 16 none. */
+ * all streams to one peer are at most TAUT_OFI_WINDOW messages under way, and one of
+ * each stream that has none: those that come first would leave the last of 16 none. */
 #include <config.h>
 
 #include <errno.h>
@@ -122,7 +122,7 @@ void taut_ofi_tell_due(struct taut_ofi_streams *o, struct taut_ofi_stream *s)
 
 /* Its messages count, where there are connections. */
 static int *under_way_to(struct taut_ofi_streams *o,
-                     const struct taut_ofi_stream *s)
+                         const struct taut_ofi_stream *s)
 {
     return o->net.msg != NULL && s->address < TAUT_OFI_PEERS
                ? &o->under_way[s->address]
