@@ -34,7 +34,11 @@ teardown() {
     local here other
     here=$(acting)
     other=$(other_of "$here")
-    lab exec taut status | grep -Eq "^acts +the tautd on $here, by lease [0-9]+; the one on $other stands by"
+    stands_by() {
+        lab exec taut status |
+            grep -Eq "^acts +the tautd on $here, by lease [0-9]+; the one on $other stands by"
+    }
+    wait_until 20 stands_by # it writes itself down every few seconds
     on "$other" taut status | grep -Eq "^acts +the tautd on $here, by lease [0-9]+; this one, on $other, stands by"
     on "$other" taut doctor -a | grep -q "^ok *controllers *this tautd stands by, the one on $here acts"
     # what that one does not know it asks the other for

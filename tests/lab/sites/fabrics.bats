@@ -51,8 +51,11 @@ tests_of() {
         ! grep -Eq 'n0|n1|ib:' "$out"
     done
     tests_of n3 >"$out"
-    grep -q 'n3:1/.* eth:' "$out"
-    grep -q 'n3:2/.* ib:' "$out"
+    # within a leaf its route has no link
+    grep -q 'n3:1/' "$out"
+    grep -q 'n3:2/' "$out"
+    ! grep 'n3:1/' "$out" | grep -Eq 'ib:|:2/'
+    ! grep 'n3:2/' "$out" | grep -Eq 'eth:|:1/'
     ! grep 'eth:' "$out" | grep -q 'ib:'
     nothing_drained
 }
