@@ -301,68 +301,45 @@ static int push_glimpses(lua_State *L, const struct taut_glimpse *list,
     return 1;
 }
 
-/* Such a list, argument 3, of at most so many.  Returns how many. */
-static uint32_t read_glimpses(lua_State *L, struct taut_glimpse *list,
-                              uint32_t most)
-{
-    uint32_t n = 0;
+static const char *const kinds[] = {
+    [TAUT_GLIMPSE_BEST] = "best",
+    [TAUT_GLIMPSE_PART] = "part",
+    [TAUT_GLIMPSE_WHOLE] = "whole",
+    [TAUT_GLIMPSE_KINDS] = NULL,
+};
 
-    luaL_checktype(L, 3, LUA_TTABLE);
-    for (lua_Integer i = 1, all = (lua_Integer)lua_rawlen(L, 3);
-         i < all && n < most; i += 2, n++) {
-        lua_rawgeti(L, 3, i);
-        lua_rawgeti(L, 3, i + 1);
-        list[n] = (struct taut_glimpse){(float)luaL_checknumber(L, -2),
-                                        luaL_checknumber(L, -1)};
-        lua_pop(L, 2);
-    }
-    return n;
-}
-
-/* e:glimpses(c) → { share, time, share, time, … }: ceilings of its run that
- * tests showed which were neither low nor clearing; nil where there are none */
+/* e:glimpses(c, kind) → { share, time, share, time, … }: what tests let through since its
+ * run began, nil where there are none.  kind: "best" of those that were neither low nor
+ * clearing, "part" of uneven ones, "whole" of single streams that got all that they could */
 static int ask_glimpses(lua_State *L)
 {
     struct taut_evidence *e = taut_self_evidence(L);
-    uint32_t n;
+    uint32_t n, c = taut_evidence_component(L, 2, e);
+    int kind = luaL_checkoption(L, 3, NULL, kinds);
     const struct taut_glimpse *list =
-        taut_evidence_glimpses(e, taut_evidence_component(L, 2, e), &n);
+        taut_evidence_glimpses(e, c, (enum taut_glimpse_kind)kind, &n);
 
     return push_glimpses(L, list, n);
 }
 
-/* e:restore_glimpses(c, what glimpses gave): into a run that was restored */
+/* e:restore_glimpses(c, kind, what glimpses gave): into a run that was restored */
 static int restore_glimpses(lua_State *L)
 {
     struct taut_evidence *e = taut_self_evidence(L);
     struct taut_glimpse list[TAUT_EVIDENCE_GLIMPSES];
-    uint32_t n = read_glimpses(L, list, TAUT_EVIDENCE_GLIMPSES);
+    uint32_t n = 0, c = taut_evidence_component(L, 2, e);
+    int kind = luaL_checkoption(L, 3, NULL, kinds);
 
-    taut_evidence_restore_glimpses(e, taut_evidence_component(L, 2, e), list,
-                                   n);
-    return 0;
-}
-
-/* e:parts(c) → { share, time, share, time, … }: what the best quarter of uneven
- * tests showed since its run began; nil where there are none */
-static int ask_parts(lua_State *L)
-{
-    struct taut_evidence *e = taut_self_evidence(L);
-    uint32_t n;
-    const struct taut_glimpse *list =
-        taut_evidence_parts(e, taut_evidence_component(L, 2, e), &n);
-
-    return push_glimpses(L, list, n);
-}
-
-/* e:restore_parts(c, what parts gave): likewise */
-static int restore_parts(lua_State *L)
-{
-    struct taut_evidence *e = taut_self_evidence(L);
-    struct taut_glimpse list[TAUT_EVIDENCE_PARTS];
-    uint32_t n = read_glimpses(L, list, TAUT_EVIDENCE_PARTS);
-
-    taut_evidence_restore_parts(e, taut_evidence_component(L, 2, e), list, n);
+    luaL_checktype(L, 4, LUA_TTABLE);
+    for (lua_Integer i = 1, all = (lua_Integer)lua_rawlen(L, 4);
+         i < all && n < TAUT_EVIDENCE_GLIMPSES; i += 2, n++) {
+        lua_rawgeti(L, 4, i);
+        lua_rawgeti(L, 4, i + 1);
+        list[n] = (struct taut_glimpse){(float)luaL_checknumber(L, -2),
+                                        luaL_checknumber(L, -1)};
+        lua_pop(L, 2);
+    }
+    taut_evidence_restore_glimpses(e, c, (enum taut_glimpse_kind)kind, list, n);
     return 0;
 }
 
@@ -405,8 +382,6 @@ const luaL_Reg taut_evidence_run_methods[] = {
     {"restore", restore},
     {"restore_counts", restore_counts},
     {"restore_glimpses", restore_glimpses},
-    {"parts", ask_parts},
-    {"restore_parts", restore_parts},
     {"restore_seen", restore_seen},
     {"run", ask_run},
     {NULL, NULL},

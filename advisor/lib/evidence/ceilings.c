@@ -39,9 +39,10 @@ double taut_evidence_best(const struct taut_evidence *e, uint32_t o,
     if (run == NULL)
         return 0;
     double best = best_of(e, run, since);
-    for (uint32_t i = 0; i < run->n_shown; i++)
-        if (run->shown[i].time >= since)
-            return fmax(best, (double)run->shown[i].share);
+    const struct taut_glimpses *shown = &run->glimpses[TAUT_GLIMPSE_BEST];
+    for (uint32_t i = 0; i < shown->n; i++)
+        if (shown->list[i].time >= since)
+            return fmax(best, (double)shown->list[i].share);
     return best;
 }
 

@@ -221,23 +221,20 @@ static void clear(struct taut_evidence *e, uint32_t c, double share,
         e->of[c].good++;
 }
 
-/* A test that shows something of c without clearing it. */
-static void note_best(struct taut_evidence *e, uint32_t c, double share,
-                      double time)
+/* A test that shows something of c without clearing it; what it got of what it could
+ * get, and not of what c carries, says whether c is slow at any level.  Several streams
+ * win back what c loses. */
+static void note_shown(const struct taut_evidence *e,
+                       const struct taut_pending *p, uint32_t c, double share,
+                       double reach, double time)
 {
     struct taut_run *run = e->of[c].run;
 
     if (run == NULL)
         return;
-    uint32_t n = run->n_shown;
-    while (n > 0 && (double)run->shown[n - 1].share <= share)
-        n--;
-    if (n == TAUT_EVIDENCE_GLIMPSES)
-        share =
-            (double)run->shown[--n].share; /* rather too much than too little */
-    run->shown[n] = (struct taut_glimpse){.share = (float)share, .time = time};
-    run->n_shown = n + 1;
-    run->judged_at = 0;
+    taut_run_glimpse(e, run, TAUT_GLIMPSE_BEST, share, time);
+    if (p->m.streams == 1 && share >= e->rules.clear_most * reach)
+        taut_run_glimpse(e, run, TAUT_GLIMPSE_WHOLE, share, time);
 }
 
 static void take_stage(struct taut_evidence *e, const struct taut_pending *p,
@@ -264,7 +261,7 @@ static void take_stage(struct taut_evidence *e, const struct taut_pending *p,
                              share >= r->clear_most * (double)e->of[c].reach)) {
         clear(e, c, share, time, p->m.id);
     } else if (!p->m.is_low && !p->is_held_back) {
-        note_best(e, c, share, time);
+        note_shown(e, p, c, share, reach, time);
     }
 }
 
@@ -304,7 +301,8 @@ static void take_parts(struct taut_evidence *e, const struct taut_pending *p,
         uint32_t c = e->stage[k].c;
         struct taut_run *run = e->of[c].run;
         if (run != NULL && !e->of[c].is_unknown)
-            taut_run_note_part(e, run, p->m.part_Bps / e->g->capacity[c], time);
+            taut_run_glimpse(e, run, TAUT_GLIMPSE_PART,
+                             p->m.part_Bps / e->g->capacity[c], time);
     }
 }
 

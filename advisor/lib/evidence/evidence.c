@@ -141,7 +141,9 @@ uint32_t taut_evidence_serial(const struct taut_evidence *e)
 struct taut_seen taut_evidence_seen(const struct taut_evidence *e, uint32_t c)
 {
     const struct taut_run *run = e->of[c].run;
-    bool has_most = run != NULL && run->n_shown > 0;
+    const struct taut_glimpses *best =
+        run == NULL ? NULL : &run->glimpses[TAUT_GLIMPSE_BEST];
+    bool has_most = run != NULL && best->n > 0;
 
     return (struct taut_seen){
         .tests = e->of[c].tests,
@@ -151,8 +153,8 @@ struct taut_seen taut_evidence_seen(const struct taut_evidence *e, uint32_t c)
         .last = e->of[c].tested,
         .reach = (double)e->of[c].reach,
         .left = (double)e->of[c].left,
-        .most = has_most ? (double)run->shown[0].share : -HUGE_VAL,
-        .most_at = has_most ? run->shown[0].time : -HUGE_VAL,
+        .most = has_most ? (double)best->list[0].share : -HUGE_VAL,
+        .most_at = has_most ? best->list[0].time : -HUGE_VAL,
         .low = run != NULL ? run->low : 0,
         .low_of = run != NULL ? run->of : 0,
     };

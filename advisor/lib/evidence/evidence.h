@@ -19,8 +19,7 @@
 #define TAUT_EVIDENCE_RUN_MAX 192   /* low tests kept per component */
 #define TAUT_EVIDENCE_RECENT 64     /* accused components remembered in order */
 #define TAUT_EVIDENCE_OPEN 2        /* of them that make a run worth weighing */
-#define TAUT_EVIDENCE_GLIMPSES 6     /* ceilings kept that good tests showed */
-#define TAUT_EVIDENCE_PARTS 24      /* uneven tests kept per component */
+#define TAUT_EVIDENCE_GLIMPSES 24 /* kept per component and kind */
 #define TAUT_EVIDENCE_STREAMS 65535 /* streams that can share a component */
 
 struct taut_evidence;
@@ -120,8 +119,17 @@ struct taut_tally {
     uint32_t by_sets; /* of all, those that cross sets */
 };
 
-/* What a test showed that was neither low nor clearing; or a quarter of one that was
- * void as uneven. */
+/* What tests let through a component, by kind:
+ * - BEST: neither low nor clearing: the best, the best after it, and so on to the last;
+ * - PART: the best quarter of each uneven test, which is void, at least;
+ * - WHOLE: a single stream got all that it could get, although it did not clear. */
+enum taut_glimpse_kind {
+    TAUT_GLIMPSE_BEST,
+    TAUT_GLIMPSE_PART,
+    TAUT_GLIMPSE_WHOLE,
+    TAUT_GLIMPSE_KINDS
+};
+
 struct taut_glimpse {
     float share;
     double time;
@@ -391,22 +399,17 @@ int taut_evidence_restore(struct taut_evidence *e, const struct taut_low *head,
                           const struct taut_shown *on, uint32_t n,
                           const bool *in_run);
 
-/* The ceilings of c's run that tests showed which were neither low nor
- * clearing, the best first, *n of them; valid until it changes.  And back,
- * where there is a run that has none. */
+/* What tests let through c since its run began: shares of its capacity, *n of them (the
+ * best first; those of the other kinds by time); valid until it changes.  And back, where
+ * there is a run that has none. */
 const struct taut_glimpse *taut_evidence_glimpses(const struct taut_evidence *e,
-                                                  uint32_t c, uint32_t *n);
+                                                  uint32_t c,
+                                                  enum taut_glimpse_kind kind,
+                                                  uint32_t *n);
 void taut_evidence_restore_glimpses(struct taut_evidence *e, uint32_t c,
+                                    enum taut_glimpse_kind kind,
                                     const struct taut_glimpse *list,
                                     uint32_t n);
-
-/* What the best quarter of each uneven test over c reached at least, since its run
- * began, oldest first, *n of them; valid until it changes.  And back, where there is a
- * run. */
-const struct taut_glimpse *taut_evidence_parts(const struct taut_evidence *e,
-                                               uint32_t c, uint32_t *n);
-void taut_evidence_restore_parts(struct taut_evidence *e, uint32_t c,
-                                 const struct taut_glimpse *list, uint32_t n);
 
 /* taut_seen's 'low' and 'low_of' back into a run that was restored. */
 void taut_evidence_restore_counts(struct taut_evidence *e, uint32_t c,

@@ -15,10 +15,14 @@
 
 #define TAUT_EVIDENCE_SPELL_MAX 8 /* low tests kept from one spell */
 #define TAUT_EVIDENCE_SPELL_OLD 3 /* and of an old one, when there are more */
-#define TAUT_EVIDENCE_SPELL_PARTS 3 /* uneven tests kept from one spell */
 #define TAUT_EVIDENCE_AT 0.005    /* shares so near to each other are equal */
 #define TAUT_EVIDENCE_RIVALS 1024 /* that are looked at */
 #define TAUT_EVIDENCE_LEAST 0.3   /* of the tests that a rival was on */
+
+struct taut_glimpses {
+    struct taut_glimpse *list; /* NULL: none */
+    uint8_t n, room;
+};
 
 struct taut_run {
     struct taut_entry *entry; /* ascending time */
@@ -29,13 +33,7 @@ struct taut_run {
     uint32_t of;   /* … and of how many since its first */
     float grown;   /* the most that several streams got where that was more than
                       one got; share of the component's capacity */
-    /* What tests showed that were neither low nor clearing: the best, the best
-     * after it, and so on to the last. */
-    struct taut_glimpse shown[TAUT_EVIDENCE_GLIMPSES];
-    uint32_t n_shown;
-    /* What the best quarter of uneven tests reached at least, oldest first. */
-    struct taut_glimpse part[TAUT_EVIDENCE_PARTS];
-    uint32_t n_parts;
+    struct taut_glimpses glimpses[TAUT_GLIMPSE_KINDS];
     /* What it amounts to, as long as it is what it was; several ask for it in
      * one event, and rivals of others in many. */
     struct taut_case judged;
@@ -258,9 +256,10 @@ static inline double taut_stage_capacity(const struct taut_evidence *e,
 /* The run of c began, grew or ended in this event. */
 void taut_evidence_touch(struct taut_evidence *e, uint32_t c);
 
-/* A quarter of an uneven test showed so much of c, which has a run. */
-void taut_run_note_part(const struct taut_evidence *e, struct taut_run *run,
-                        double share, double time);
+/* A test, or a quarter of one, let such a share through a component, which has a run. */
+void taut_run_glimpse(const struct taut_evidence *e, struct taut_run *run,
+                      enum taut_glimpse_kind kind, double share, double time);
+void taut_run_forget_glimpses(struct taut_run *run);
 
 /* Put a low test of the event into the runs of what it speaks against. */
 void taut_evidence_accuse(struct taut_evidence *e, const struct taut_pending *p,

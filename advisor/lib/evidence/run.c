@@ -221,6 +221,7 @@ void taut_run_clear(struct taut_evidence *e, uint32_t c)
     while (run->n > 0)
         drop(e, run, run->n - 1);
     free(run->entry);
+    taut_run_forget_glimpses(run);
     free(run);
     e->of[c].run = NULL;
 }
@@ -305,72 +306,6 @@ int taut_evidence_restore(struct taut_evidence *e, const struct taut_low *head,
     return rc;
 }
 
-/* The smallest of the spell that 'share' is of, where that has as many as are
- * kept; NULL: it has not. */
-static struct taut_glimpse *least_part(const struct taut_evidence *e,
-                                       struct taut_run *run, double time)
-{
-    struct taut_glimpse *least = NULL;
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < run->n_parts; i++) {
-        struct taut_glimpse *p = &run->part[i];
-        if (taut_evidence_spell(e, p->time) != taut_evidence_spell(e, time))
-            continue;
-        n++;
-        if (least == NULL || p->share < least->share)
-            least = p;
-    }
-    return n < TAUT_EVIDENCE_SPELL_PARTS ? NULL : least;
-}
-
-void taut_run_note_part(const struct taut_evidence *e, struct taut_run *run,
-                        double share, double time)
-{
-    struct taut_glimpse *least = least_part(e, run, time);
-
-    run->judged_at = 0;
-    if (least != NULL) {
-        least->share = fmaxf(least->share, (float)share);
-        return;
-    }
-    if (run->n_parts == TAUT_EVIDENCE_PARTS)
-        memmove(&run->part[0], &run->part[1],
-                --run->n_parts * sizeof(run->part[0]));
-    uint32_t i = run->n_parts++;
-    for (; i > 0 && run->part[i - 1].time > time; i--)
-        run->part[i] = run->part[i - 1];
-    run->part[i] =
-        (struct taut_glimpse){.share = (float)share, .time = time};
-}
-
-const struct taut_glimpse *taut_evidence_parts(const struct taut_evidence *e,
-                                               uint32_t c, uint32_t *n)
-{
-    const struct taut_run *run = e->of[c].run;
-
-    *n = run == NULL ? 0 : run->n_parts;
-    return run == NULL ? NULL : run->part;
-}
-
-void taut_evidence_restore_parts(struct taut_evidence *e, uint32_t c,
-                                 const struct taut_glimpse *list, uint32_t n)
-{
-    struct taut_run *run = e->of[c].run;
-
-    for (uint32_t i = 0; run != NULL && i < n; i++)
-        taut_run_note_part(e, run, (double)list[i].share, list[i].time);
-}
-
-const struct taut_glimpse *taut_evidence_glimpses(const struct taut_evidence *e,
-                                                  uint32_t c, uint32_t *n)
-{
-    const struct taut_run *run = e->of[c].run;
-
-    *n = run == NULL ? 0 : run->n_shown;
-    return run == NULL ? NULL : run->shown;
-}
-
 void taut_evidence_restore_counts(struct taut_evidence *e, uint32_t c,
                                   uint32_t low, uint32_t low_of)
 {
@@ -380,18 +315,6 @@ void taut_evidence_restore_counts(struct taut_evidence *e, uint32_t c,
         return;
     run->low = low > run->low_acks ? low : run->low_acks;
     run->of = low_of > run->low ? low_of : run->low;
-}
-
-void taut_evidence_restore_glimpses(struct taut_evidence *e, uint32_t c,
-                                    const struct taut_glimpse *list, uint32_t n)
-{
-    struct taut_run *run = e->of[c].run;
-
-    if (run == NULL || run->n_shown > 0)
-        return;
-    run->judged_at = 0;
-    for (uint32_t i = 0; i < n && i < TAUT_EVIDENCE_GLIMPSES; i++)
-        run->shown[run->n_shown++] = list[i];
 }
 
 const struct taut_entry *taut_evidence_run(const struct taut_evidence *e,

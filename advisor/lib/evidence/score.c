@@ -23,6 +23,9 @@
  * a spell are not independent. */
 #define ABOVE 1.0
 #define ABOVE_SPELL 2.0
+/* A single stream that got all that it could: of what is well that are most, of what is
+ * low at any level few.  The chances are 0.6 and 0.1. */
+#define WHOLE 1.8
 
 /* The chance that a busy network shows just the level of this test, of what
  * there would be without. */
@@ -259,12 +262,13 @@ static double parts_above(const struct taut_evidence *e,
                           const struct taut_run *run,
                           const struct taut_case *k)
 {
+    const struct taut_glimpses *parts = &run->glimpses[TAUT_GLIMPSE_PART];
     double sum = 0, in_spell = 0, spell = -HUGE_VAL;
 
     if (k->best <= ANY_LEVEL || k->start >= run->n)
         return 0;
-    for (uint32_t i = 0; i < run->n_parts; i++) {
-        const struct taut_glimpse *p = &run->part[i];
+    for (uint32_t i = 0; i < parts->n; i++) {
+        const struct taut_glimpse *p = &parts->list[i];
         double at = taut_evidence_spell(e, p->time);
         if (p->time < run->entry[k->start].low->time ||
             (double)p->share <= k->best * (1 + e->rules.ceiling))
@@ -279,6 +283,19 @@ static double parts_above(const struct taut_evidence *e,
     return sum + in_spell;
 }
 
+/* What is low at any level is seldom whole, and what is well mostly is: takes WHOLE for
+ * each spell with a glimpse of that, from number '*next' on and until 'time', that was
+ * more than its low tests got on average. */
+static void take_wholes(const struct taut_run *run, uint32_t *next, double time,
+                        struct taut_case *out)
+{
+    const struct taut_glimpses *wholes = &run->glimpses[TAUT_GLIMPSE_WHOLE];
+
+    for (; *next < wholes->n && wholes->list[*next].time <= time; ++*next)
+        if (out->at > 0 && (double)wholes->list[*next].share > out->mean)
+            out->score -= WHOLE;
+}
+
 /* The case of the entries from 'start' on, 'best' being the ceiling. */
 static void weigh_from(const struct taut_evidence *e, uint32_t c,
                        uint32_t start, double best, const struct taut_others *w,
@@ -287,6 +304,7 @@ static void weigh_from(const struct taut_evidence *e, uint32_t c,
     const struct taut_run *run = e->of[c].run;
     struct tally y = {
         .spell = -HUGE_VAL, .was_at = -HUGE_VAL, .links = UINT32_MAX};
+    uint32_t whole = best > ANY_LEVEL ? UINT32_MAX : 0;
 
     *out = (struct taut_case){.low = run->n, .start = start, .best = best};
     for (uint32_t i = start; i < run->n; i++) {
@@ -294,10 +312,12 @@ static void weigh_from(const struct taut_evidence *e, uint32_t c,
         if (low->explained_by != TAUT_GRAPH_NONE && low->explained_by != c)
             continue;
         double ratio = (double)low->bw_Bps / (double)low->expected_Bps;
+        take_wholes(run, &whole, low->time, out);
         if (!explained(e, w, low, &ratio))
             weigh(e, &y, run, i, ratio, c, out);
     }
     close_spell(e, &y, out);
+    take_wholes(run, &whole, HUGE_VAL, out);
     out->score -= parts_above(e, run, out);
 }
 
@@ -354,8 +374,9 @@ static void judge(const struct taut_evidence *e, uint32_t c,
         best = fmax(best, share);
     }
     keep_better(e, c, start, out);
-    for (uint32_t k = 0; k < run->n_shown; k++) {
-        uint32_t i = first_after(run, run->shown[k].time);
+    const struct taut_glimpses *shown = &run->glimpses[TAUT_GLIMPSE_BEST];
+    for (uint32_t k = 0; k < shown->n; k++) {
+        uint32_t i = first_after(run, shown->list[k].time);
         if (i < run->n && i > start)
             keep_better(e, c, i, out);
     }

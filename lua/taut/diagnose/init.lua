@@ -129,8 +129,7 @@ function Diagnosis:reload(topo, s)
    end
    for c = 1, #topo.components do
       local seen = old:seen(c)
-      seen.run, seen.glimpses, seen.reach = old:run(c), old:glimpses(c), nil
-      seen.parts = old:parts(c)
+      seen.run, seen.glimpses, seen.reach = old:run(c), memory.glimpses(old, c), nil
       seen.loss_run = old:loss_run(c)
       seen.bouts, seen.bouts_tested = old:bouts(c)
       memory.add(self, c, seen)

@@ -8,6 +8,7 @@ local slow_whole = require "taut.report.slow_whole"
 
 local memory = {}
 
+local GLIMPSES = { "best", "part", "whole" }
 local SEEN = { "cleared_at", "cleared_by", "last", "tests", "good", "reach" }
 local FIELDS = { "state", "since", "busy", "took", "suspect_at", "asked", "left",
    "probation_until", "case", "by_hard", "load", "last_cleared", "missing" }
@@ -58,6 +59,16 @@ local function pack_fields(k, seen)
    return out
 end
 
+--- What tests let through a component since its run began.
+-- @return map kind → as evidence:glimpses gives it; nil where there is nothing
+function memory.glimpses(evidence, c)
+   local out = {}
+   for _, kind in ipairs(GLIMPSES) do
+      out[kind] = evidence:glimpses(c, kind)
+   end
+   return next(out) and out
+end
+
 --- @param diagnosis of diagnose.new
 -- @param c component
 -- @param more what others want kept with it, or nil: plain fields, which unpack leaves as they are
@@ -72,7 +83,7 @@ function memory.pack(diagnosis, c, more)
    loss_memory.pack(diagnosis, c, k, out)
    out.hard = k.hard and k.hard.of_set and k.hard or nil -- all other comes with its evidence
    out.run = pack_list(diagnosis:run(c), low_tests.pack_of_run)
-   out.glimpses, out.parts = diagnosis.evidence:glimpses(c), diagnosis.evidence:parts(c)
+   out.glimpses = memory.glimpses(diagnosis.evidence, c)
    out.evidence = k.evidence and pack_list(k.evidence, low_tests.pack)
    out.flows = member.pack(diagnosis.sets, c)
    for i, p in ipairs(k.confirmed) do
@@ -162,6 +173,14 @@ local function list_of_numbers(list)
    return list
 end
 
+local function unpack_glimpses(kinds)
+   local out = {}
+   for _, kind in ipairs(GLIMPSES) do
+      out[kind] = type(kinds) == "table" and list_of_numbers(kinds[kind]) or nil
+   end
+   return out
+end
+
 local CASE = { "score", "best", "low", "at", "spells", "events" }
 
 -- What an earlier tautd did not keep.
@@ -170,8 +189,7 @@ local function unpack_more(k, o)
    k.last_cleared = type(k.last_cleared) == "table" and k.last_cleared or nil
    k.missing, k.spent = unpack_missing(k.missing, o), unpack_spent(k.spent, o)
    k.hard = numbers_of(k.hard, { "left" })
-   k.glimpses, k.took = list_of_numbers(k.glimpses), list_of_numbers(k.took)
-   k.parts = list_of_numbers(k.parts)
+   k.glimpses, k.took = unpack_glimpses(k.glimpses), list_of_numbers(k.took)
    k.flows, k.more = member.unpack(k.flows, o), type(k.more) == "table" and k.more or {}
 end
 
@@ -230,7 +248,7 @@ end
 ---------------------------------------------------------------- taking it over
 
 local function new_pending()
-   return { glimpses = {}, parts = {}, flows = {}, counts = {}, losses = {}, bouts = {} }
+   return { glimpses = {}, flows = {}, counts = {}, losses = {}, bouts = {} }
 end
 
 --- Put away a component as unpacked, until finish().
@@ -241,7 +259,6 @@ function memory.add(self, c, k)
       low_tests.collect(self.pending, c, t)
    end
    self.pending.glimpses[c], self.pending.flows[c] = k.glimpses, k.flows
-   self.pending.parts[c] = k.parts
    self.pending.counts[c] = (k.low or 0) > 0 and { k.low, k.low_of } or nil
    self.evidence:restore_seen(c, k)
 end
@@ -255,11 +272,10 @@ function memory.finish(self)
    for c, counts in pairs(pending.counts) do
       self.evidence:restore_counts(c, counts[1], counts[2])
    end
-   for c, list in pairs(pending.glimpses) do
-      self.evidence:restore_glimpses(c, list)
-   end
-   for c, list in pairs(pending.parts) do
-      self.evidence:restore_parts(c, list)
+   for c, kinds in pairs(pending.glimpses) do
+      for kind, list in pairs(kinds) do
+         self.evidence:restore_glimpses(c, kind, list)
+      end
    end
    self.pending = nil
    return pending.flows

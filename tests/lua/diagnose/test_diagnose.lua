@@ -227,11 +227,11 @@ function tests.test_uneven_tests_speak_against_a_ceiling_and_are_kept()
    local before = w.diagnosis.evidence:score(c)
    event(9, { class = "void", bw_Bps = 0.3 * 24e6, part_Bps = 0.8 * 24e6 })
    lu.assertAlmostEquals(w.diagnosis.evidence:score(c), before - 1, 1e-6)
-   local list = w.diagnosis.evidence:parts(c)
+   local list = w.diagnosis.evidence:glimpses(c, "part")
    lu.assertAlmostEquals(list[1], 0.8, 1e-6)
    lu.assertEquals(list[2], w.now)
    local back = assert(memory.unpack(assert(memory.pack(w.diagnosis, c)), w.topo, {}))
-   lu.assertEquals(back.parts, list)
+   lu.assertEquals(back.glimpses, { part = list })
 end
 
 -- Three streams arrive there all the time, so that a test gets a quarter of what is left.
