@@ -224,16 +224,20 @@ static void clear(struct taut_evidence *e, uint32_t c, double share,
 /* A test that shows something of c without clearing it; what it got of what it could
  * get, and not of what c carries, says whether c is slow at any level.  Several streams
  * win back what c loses. */
-static void note_shown(const struct taut_evidence *e,
-                       const struct taut_pending *p, uint32_t c, double share,
+static void note_shown(struct taut_evidence *e, const struct taut_pending *p,
+                       uint32_t c, double share,
                        double reach, double time)
 {
+    bool is_whole =
+        p->m.streams == 1 && share >= e->rules.clear_most * reach;
     struct taut_run *run = e->of[c].run;
 
+    if (is_whole)
+        taut_bouts_whole(e, c, share);
     if (run == NULL)
         return;
     taut_run_glimpse(e, run, TAUT_GLIMPSE_BEST, share, time);
-    if (p->m.streams == 1 && share >= e->rules.clear_most * reach)
+    if (is_whole)
         taut_run_glimpse(e, run, TAUT_GLIMPSE_WHOLE, share, time);
 }
 

@@ -288,6 +288,10 @@ bool taut_evidence_is_on_route(struct taut_evidence *e, uint32_t src,
  * raised?  Then it is counted. */
 bool taut_evidence_is_new_node(struct taut_evidence *e, uint32_t endpoint);
 
+/* A single stream got all that it could of c, a share of c's capacity, although it did
+ * not clear c: if that is more than the last bout showed, c's chain ends. */
+void taut_bouts_whole(struct taut_evidence *e, uint32_t c, double share);
+
 /* The run of c ends, by a test that clears it and may be whole: keep what the run
  * showed.  A test shows this share of c, which is named as coming and going: is it
  * its ceiling again? */

@@ -208,6 +208,15 @@ void taut_bouts_keep(struct taut_evidence *e, uint32_t c, bool is_whole)
     list->chain = b.time;
 }
 
+void taut_bouts_whole(struct taut_evidence *e, uint32_t c, double share)
+{
+    const struct taut_bouts *list = e->of[c].bouts;
+
+    if (e->of[c].is_scattered && list != NULL && list->n > 0 &&
+        share > (double)list->at[list->n - 1].share)
+        e->of[c].is_scattered = false;
+}
+
 void taut_bouts_again(struct taut_evidence *e, uint32_t c,
                       const struct taut_pending *p, double share, double time)
 {

@@ -26,7 +26,7 @@
  *
  * No ceiling.  What loses where nobody counts (go-back-N) is low at any level,
  * now and then not quite low, and never whole.  The N spells since its last whole
- * test are D seconds apart; in m of them, at least LOW_SHARE, it was low:
+ * test, or one that got all that it could (taut_bouts_whole), are D seconds apart; in m of them, at least LOW_SHARE, it was low:
  *
  *   N log(SHOWN / a)  +  sum over the m spells  log(1 / w)
  *
@@ -84,11 +84,11 @@ static double busy_chance(const struct taut_evidence *e, uint32_t c,
 }
 
 /* l */
-static double level_chance(const struct taut_evidence *e, uint32_t c,
+static double level_chance(const struct taut_evidence *e,
                            const struct taut_bout *b)
 {
     if (taut_bout_is_fair(e, b) ||
-        (e->of[c].is_scattered && (double)b->share >= e->rules.good * (1 - 2 * e->rules.ceiling)))
+        (double)b->ratio >= e->rules.good * (1 - 2 * e->rules.ceiling))
         return e->rules.at_fair;
     return (double)b->ratio < e->rules.floor ? 0.3 * e->rules.at_level
                                              : e->rules.at_level;
@@ -104,7 +104,7 @@ static const struct weight *weight_of(const struct taut_evidence *e, uint32_t c,
     w->is_known = true;
     w->spell = taut_evidence_spell(e, b->time);
     w->busy = busy_chance(e, c, b);
-    w->level = level_chance(e, c, b);
+    w->level = level_chance(e, b);
     w->first = -log(w->busy * wide);
     w->again = w->first - log(w->level);
     return w;
