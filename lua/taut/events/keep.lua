@@ -7,7 +7,6 @@ local readings = require "taut.events.readings"
 local sys = require "taut.sys"
 local summary = require "taut.events.summary"
 local tables = require "taut.base.tables"
-local wire_readings = require "taut.wire.readings"
 
 local keep = {}
 
@@ -73,7 +72,7 @@ local function first_of(sql, row, state)
       " job = ? AND restart = ? AND node = ? AND purpose = 'prolog'", row.job, row.restart,
       row.node)[1]
    if first then
-      first.told = wire_readings.stored(first.counters)
+      first.told = first.counters
       sql.run("DELETE FROM sample WHERE job = ? AND restart = ? AND node = ?", row.job, row.restart,
          row.node)
    end
@@ -141,11 +140,11 @@ end
 
 --- A sample of a node's counters came in; `settle` ends the transaction.
 -- @param sql store/db.lua, inside a transaction
--- @param row sample, with `jobs`, `rails`, `checked` besides its columns; `counters` is what the
---   node told, as a text, or as an older tautd stored it
+-- @param row sample, with `jobs`, `rails`, `checked` besides its columns; `counters` is the
+--   text that the node told
 -- @return array of observations, stored already
 function keep.sample(sql, row)
-   local told = wire_readings.stored(row.counters)
+   local told = type(row.counters) == "string" and row.counters or ""
    local before = reading_of(sql, row.node)
    if row.purpose == "epilog" then
       add_growth(sql, row, told, before)

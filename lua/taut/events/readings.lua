@@ -17,7 +17,6 @@ local meaning = require "taut.events.meaning"
 local recent = require "taut.events.recent"
 local told = require "taut.readings"
 local wire = require "taut.wire"
-local wire_readings = require "taut.wire.readings"
 
 local readings = {}
 
@@ -81,38 +80,14 @@ function readings.pack(reading)
       recent = reading.recent, rails = reading.rails }
 end
 
--- The ports that were read then.
-local function own(ports)
-   local list = {}
-   for key, p in pairs(ports) do
-      list[key] = not p.kept and p or nil
-   end
-   return list
-end
-
--- The ports of a reading that an older tautd stored, as their node would tell them.
-local function told_of(ports)
-   local list = {}
-   for _, p in pairs(ports) do
-      local c = { ["if"] = p.name, source = p.source }
-      for _, part in ipairs { p.values, p.state } do
-         for name, v in pairs(part) do
-            c[name] = v
-         end
-      end
-      list[#list + 1] = c
-   end
-   return wire_readings.text(list, true) or ""
-end
-
 --- One out of the database.
--- @param packed of pack(), after JSON; or all of a reading, as an older tautd stored it
--- @return the reading; nil where it is none
+-- @param packed of pack(), after JSON
+-- @return the reading; nil where it is damaged
 function readings.unpack(packed)
-   if type(packed) ~= "table" or type(packed.ports) ~= "table" then
+   if type(packed) ~= "table" or type(packed.ports) ~= "table" or type(packed.told) ~= "string" then
       return nil
    end
-   local ports = readings.ports(packed.told or "")
+   local ports = readings.ports(packed.told)
    for key, p in pairs(packed.ports) do
       if p.values then
          ports[key], p.is_judged = p, nil -- by another tautd
@@ -121,7 +96,6 @@ function readings.unpack(packed)
       end
    end
    packed.ports = ports
-   packed.told = packed.told or told_of(own(packed.ports))
    return packed
 end
 

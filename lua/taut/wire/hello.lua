@@ -60,13 +60,10 @@ local survey_fields = {
    end, "an object" },
 }
 
--- From here on its counters are `readings`, whichever form they came in.
 local function check_readings(h)
-   local field = h.readings ~= nil and "readings" or "counters"
-   local text, why = readings.of(h)
-   h.readings, h.counters = text, nil
+   local _, why = readings.of(h)
    if why then
-      return nil, ("HELLO: %s: %s"):format(field, sys.plain(why:sub(1, 80)))
+      return nil, "HELLO: readings: " .. sys.plain(why:sub(1, 80))
    end
    return true
 end

@@ -55,8 +55,8 @@ end
 
 local HELLO = { v = 2, purpose = "prolog", job = 5, restart = 0, uid = 1000, node = "n1",
    nodes = "n[0-3]", endpoint = "10.0.0.1:4000", budget_ms = 900, boot = "x",
-   key = ("a"):rep(64), counters = json.array { { ["if"] = "hsn0", rx_bytes = 1 },
-      { ["if"] = "hsn0", source = "ib", symbol_error = 0, state = "ACTIVE", t = 1.5 } } }
+   key = ("a"):rep(64), readings = "netdev hsn0 rx_bytes=1\n" ..
+   "ib hsn0 symbol_error=0 state='ACTIVE' t=1.5" }
 
 local RESULT = { v = 2, refused = 0, readings = "", tests = json.array {
    { id = 1, role = "send", bytes = 1, window_ns = 1, busy_ns = 1, rtt_ns = 1 },

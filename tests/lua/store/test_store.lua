@@ -10,7 +10,7 @@ local migrate = require "taut.store.migrate"
 local schema = require "taut.store.schema"
 local sys = require "taut.sys"
 local waiting = require "taut.store.waiting"
-local wire_readings = require "taut.wire.readings"
+local told = require "lib.told"
 
 local tests = {}
 local folder, path
@@ -193,11 +193,10 @@ end
 
 local function sample(purpose, time, boot, counters)
    return { job = 7, restart = 0, node = "n0", purpose = purpose, time = time, boot = boot,
-      counters = next(counters) and wire_readings.text { counters } or "" }
+      counters = next(counters) and told.text { counters } or "" }
 end
 
--- Two jobs on one node, whose prologs and epilogs cross, the counters of one as an older tautd put
--- them onto disk.
+-- Two jobs on one node, whose prologs and epilogs cross.
 function tests.test_growth_is_found_where_other_readings_came_in_between()
    with_store(function(j, done)
       local function of(job, purpose, time, counters)
@@ -206,12 +205,8 @@ function tests.test_growth_is_found_where_other_readings_came_in_between()
          row.job = job
          return row
       end
-      local waited = of(7, "prolog", 10, { tx_bytes = 100 })
-      waited.counters = { { ["if"] = "hsn0", tx_bytes = 100 } }
-      j:add("sample", waited)
-      waited = of(8, "prolog", 20, { tx_bytes = 300 })
-      waited.counters = '[{"if":"hsn0","tx_bytes":300}]'
-      j:add("sample", waited)
+      j:add("sample", of(7, "prolog", 10, { tx_bytes = 100 }))
+      j:add("sample", of(8, "prolog", 20, { tx_bytes = 300 }))
       j:add("sample", of(0, "idle", 30, { tx_bytes = 350 }))
       j:add("sample", of(8, "epilog", 40, { tx_bytes = 450 }))
       j:add("sample", of(7, "epilog", 50, { tx_bytes = 1000 }))

@@ -16,7 +16,7 @@ local HELLO = json.encode { v = 2, purpose = "audit", job = 5, restart = 0, uid 
    procid = 3, key = ("a"):rep(64),
    endpoints = { { ["if"] = "hsn0", tcp = "10.0.0.1:4000", ofi = "10.0.0.1:1" } },
    options = {},
-   counters = { { ["if"] = "hsn0", source = "netdev", rx_bytes = 12, state = "up" } } }
+   readings = "netdev hsn0 rx_bytes=12 state='up'" }
 local RESULT = json.encode { v = 2, refused = 1,
    readings = "ib hsn0 port_xmit_data=7 state='ACTIVE' t=1.5\nnetdev hsn0 rx_bytes=7",
    tests = {
