@@ -57,13 +57,18 @@
 #define GUESSES 4          /* shares that are tried */
 #define BURSTS -2.5        /* log odds: a queue dropped these */
 
-/* log N(x; m) */
-static double log_count(double x, double m)
-{
-    double size = 1 / (SPREAD * SPREAD);
+#define SIZE (1 / (SPREAD * SPREAD))
 
-    return size * log(size / (size + m)) + x * log(m / (size + m)) +
-           lgamma(x + size) - lgamma(size) - lgamma(x + 1);
+/* What of log N(x; m) does not depend on m. */
+static double log_ways(double x)
+{
+    return lgamma(x + SIZE) - lgamma(SIZE) - lgamma(x + 1);
+}
+
+/* log N(x; m), of log_ways(x) */
+static double log_count(double x, double m, double ways)
+{
+    return SIZE * log(SIZE / (SIZE + m)) + x * log(m / (SIZE + m)) + ways;
 }
 
 /* What queues drop on the ways of a class. */
@@ -103,15 +108,26 @@ static double queue_chance(const struct queue *q, double x, double segments)
     return q->part[bin] / (HALF * x);
 }
 
+/* What of the tests of a run does not depend on the share that is tried. */
+struct known {
+    struct queue q;
+    struct {
+        double base;   /* b */
+        double ways;   /* log_ways of what it lost */
+        double queued; /* P0 */
+    } test[TAUT_LOSS_RUN_MAX + 1];
+};
+
 /* Of what t lost, the share 'share' being lost one at a time. */
 static double chance_of(const struct queue *q, const struct taut_loss_test *t,
-                        double share)
+                        double share, double ways)
 {
     double lost = (double)t->lost, segments = (double)t->segments;
     double m = share * segments + WELL * segments;
 
     return fmax(RARE,
-                (1 - q->chance) * exp(log_count(lost, m) + (double)t->single) +
+                (1 - q->chance) * exp(log_count(lost, m, ways) +
+                                       (double)t->single) +
                     queue_chance(q, lost - share * segments, segments));
 }
 
@@ -127,10 +143,37 @@ static double known_share(const struct taut_evidence *e,
     return sum;
 }
 
-static double odds_of(const struct queue *q, const struct taut_loss_test *t,
-                      double base, double p)
+static void know_shares(const struct taut_evidence *e, uint32_t c,
+                        struct known *k)
 {
-    return log(chance_of(q, t, base + p) / chance_of(q, t, base));
+    const struct taut_loss_run *run = e->loss[c].run;
+
+    for (uint32_t i = 0; i < run->n; i++)
+        k->test[i].base = known_share(e, run->test[i], c);
+}
+
+static void know_chances(const struct taut_evidence *e, uint32_t c,
+                         struct known *k)
+{
+    const struct taut_loss_run *run = e->loss[c].run;
+
+    describe_queue(e, c, &k->q);
+    for (uint32_t i = 0; i < run->n; i++) {
+        const struct taut_loss_test *t = run->test[i];
+        double ways = log_ways((double)t->lost);
+        k->test[i].ways = ways;
+        k->test[i].queued = chance_of(&k->q, t, k->test[i].base, ways);
+    }
+}
+
+/* log(P1 / P0) of test number i of the run */
+static double odds_of(const struct known *k, uint32_t i,
+                      const struct taut_loss_test *t, double p)
+{
+    double lossy =
+        chance_of(&k->q, t, k->test[i].base + p, k->test[i].ways);
+
+    return log(lossy / k->test[i].queued);
 }
 
 /* Is what the test lost, but for what others do, about the share p, and may it
@@ -172,7 +215,9 @@ static double most_of_spell(const struct taut_evidence *e,
         busy = NEWS;
     else if (y->was_at > -HUGE_VAL)
         busy = taut_evidence_busy_again(e, y->last - y->was_at, y->links);
-    fit = log_count(fmax(0, y->lost), share * y->segments) + log(NATS * fmax(1, y->lost));
+    double lost = fmax(0, y->lost);
+    fit = log_count(lost, share * y->segments, log_ways(lost)) +
+          log(NATS * fmax(1, lost));
     return fmin(e->rules.spell_most,
                 log(SHOWN / busy) + fit + y->single / (double)y->n);
 }
@@ -235,16 +280,14 @@ static bool is_on_way(const struct taut_evidence *e,
     return false;
 }
 
-void taut_loss_weigh(struct taut_evidence *e, uint32_t c, double share,
-                     uint32_t o, struct taut_loss_case *out)
+static void weigh_share(const struct taut_evidence *e, uint32_t c,
+                        const struct known *k, double share, uint32_t o,
+                        struct taut_loss_case *out)
 {
     const struct taut_loss_run *run = e->loss[c].run;
     struct spell_tally y = {
         .spell = -HUGE_VAL, .was_at = -HUGE_VAL, .links = UINT32_MAX};
 
-    struct queue q;
-
-    describe_queue(e, c, &q);
     *out = (struct taut_loss_case){.tests = run->n, .share = share};
     for (uint32_t i = 0; i < run->n; i++) {
         const struct taut_loss_test *t = run->test[i];
@@ -259,14 +302,23 @@ void taut_loss_weigh(struct taut_evidence *e, uint32_t c, double share,
                 y.was_at = -HUGE_VAL;
             }
         }
-        double base = known_share(e, t, c);
         y.spell = spell;
         y.is_any = true;
-        *(t->links > 0 ? &y.odds : &y.apart) += odds_of(&q, t, base, share);
-        if (is_about(t, base, share))
-            count_at(&y, t, base, out);
+        *(t->links > 0 ? &y.odds : &y.apart) += odds_of(k, i, t, share);
+        if (is_about(t, k->test[i].base, share))
+            count_at(&y, t, k->test[i].base, out);
     }
     close_spell(e, &y, out);
+}
+
+void taut_loss_weigh(struct taut_evidence *e, uint32_t c, double share,
+                     uint32_t o, struct taut_loss_case *out)
+{
+    struct known k;
+
+    know_shares(e, c, &k);
+    know_chances(e, c, &k);
+    weigh_share(e, c, &k, share, o, out);
 }
 
 bool taut_loss_is_at(const struct taut_evidence *e, uint32_t c,
@@ -287,14 +339,14 @@ static int by_size(const void *a, const void *b)
 }
 
 /* The share of all tests that lost about the share p. */
-static double refine_share(const struct taut_evidence *e, uint32_t c, double p)
+static double refine_share(const struct taut_loss_run *run,
+                           const struct known *k, double p)
 {
-    const struct taut_loss_run *run = e->loss[c].run;
     double lost = 0, segments = 0;
 
     for (uint32_t i = 0; i < run->n; i++) {
         const struct taut_loss_test *t = run->test[i];
-        double base = known_share(e, t, c);
+        double base = k->test[i].base;
         double m = p * (double)t->segments;
         double off = (double)t->lost - base * (double)t->segments - m;
         if (fabs(off) > 3 * sqrt(m + SPREAD * SPREAD * m * m) + 1)
@@ -308,7 +360,7 @@ static double refine_share(const struct taut_evidence *e, uint32_t c, double p)
 /* What each test with losses lost beside what others do, ascending; returns how
  * many. */
 static uint32_t sort_shares(const struct taut_evidence *e, uint32_t c,
-                            double *list)
+                            const struct known *k, double *list)
 {
     const struct taut_loss_run *run = e->loss[c].run;
     uint32_t n = 0;
@@ -316,7 +368,7 @@ static uint32_t sort_shares(const struct taut_evidence *e, uint32_t c,
     for (uint32_t i = 0; i < run->n; i++) {
         const struct taut_loss_test *t = run->test[i];
         double share =
-            (double)t->lost / (double)t->segments - known_share(e, t, c);
+            (double)t->lost / (double)t->segments - k->test[i].base;
         if (t->lost >= 1 && share >= e->rules.loss_floor)
             list[n++] = share;
     }
@@ -329,17 +381,22 @@ static void judge(struct taut_evidence *e, uint32_t c,
 {
     static const double quantile[GUESSES] = {0.1, 0.3, 0.5, 0.8};
     double list[TAUT_LOSS_RUN_MAX + 1], tried = -1;
-    uint32_t n = sort_shares(e, c, list);
+    const struct taut_loss_run *run = e->loss[c].run;
+    struct known k;
 
-    *out = (struct taut_loss_case){.tests = e->loss[c].run->n};
+    know_shares(e, c, &k);
+    uint32_t n = sort_shares(e, c, &k, list);
+    *out = (struct taut_loss_case){.tests = run->n};
+    if (n > 0)
+        know_chances(e, c, &k);
     for (int g = 0; n > 0 && g < GUESSES; g++) {
         struct taut_loss_case one;
         double p = list[(uint32_t)(quantile[g] * (n - 1))];
-        p = refine_share(e, c, refine_share(e, c, p));
+        p = refine_share(run, &k, refine_share(run, &k, p));
         if (p < e->rules.loss_floor || fabs(p - tried) < 0.01 * p)
             continue;
         tried = p;
-        taut_loss_weigh(e, c, p, TAUT_GRAPH_NONE, &one);
+        weigh_share(e, c, &k, p, TAUT_GRAPH_NONE, &one);
         if (one.score > out->score)
             *out = one;
     }
