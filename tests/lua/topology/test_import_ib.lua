@@ -385,6 +385,24 @@ function tests.test_tables_that_are_cut_short()
       "expected 2 as in others")
 end
 
+-- OpenSM ends a table with its highest lid, not with how many there are, and leaves out what it has
+-- no way to: two spines under ftree, lids that nobody has.
+function tests.test_lids_without_a_way_are_not_missed()
+   local here = (os.getenv "TAUT_SRCDIR" or ".") .. "/tests/data/routing/ft422-ftree/"
+   local w = assert(import.read("ibnetdiscover", here .. "ibnetdiscover.txt.gz",
+      { with = { { format = "opensm-lfts", path = here .. "opensm-lfts.dump.gz" } } }))
+   local index = {}
+   for i, r in ipairs(w.routers) do
+      index[r.name] = i
+   end
+   lu.assertNil(w.tables[index.spine0][6]) -- spine1
+   for _, n in ipairs(w.nodes) do
+      for r in ipairs(w.routers) do
+         lu.assertNotNil(w.tables[r][n.rails[1].lid])
+      end
+   end
+end
+
 -- Files as they lie around: compressed, from an editor that marks them, of another program.
 function tests.test_compressed_and_marked_files()
    local here = (os.getenv "TAUT_SRCDIR" or ".") .. "/tests/data/routing/t444-dor/"

@@ -72,9 +72,10 @@ function forwarding.start(w, src)
 end
 
 --- A switch's table begins.
-function forwarding.switch(st, line, guid)
+-- @param highest lid of the fabric, where the dump says it
+function forwarding.switch(st, line, guid, highest)
    local r = st.router_at[guid]
-   st.router, st.is_passed = nil, r == false
+   st.router, st.is_passed, st.highest = nil, r == false, highest
    if st.is_passed then
       st.passed = st.passed + 1
       return
@@ -89,10 +90,10 @@ function forwarding.switch(st, line, guid)
    st.tables[r], st.lines[r], st.router, st.count[r] = {}, line, r, 0
 end
 
---- The present switch's table ends, and says how many lids it has.
+--- The present switch's table ends, and says how many lids it has, or which is the highest.
 function forwarding.ends(st, line, count)
    local r = st.router
-   if r and st.count[r] < count then
+   if r and st.count[r] < count and st.highest ~= count then
       st.src:fail(line, "%d lids dumped, and the table of switch %s has %d", count,
          quote(st.w.routers[r].name), st.count[r])
    elseif r then

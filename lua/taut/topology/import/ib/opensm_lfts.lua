@@ -13,7 +13,10 @@ local P, S, Cg, Ct = lpeg.P, lpeg.S, lpeg.Cg, lpeg.Ct
 local ws, sep, number, guid = grammar.ws, grammar.sep, grammar.number, grammar.guid
 
 local lid = P "0x" * (grammar.hex * grammar.hex ^ -7 / function(s) return tonumber(s, 16) end)
-local switch = Ct(P "Unicast lids [" * (1 - P "]") ^ 0 * "] of switch " *
+-- OpenSM's first line has the highest lid in decimal, and so has its last one in place of how many
+-- there are: lids without a way are left out, as those between ftree's spines.
+local highest = P "0-" * Cg(number, "highest") * #P "]"
+local switch = Ct(P "Unicast lids [" * highest ^ -1 * (1 - P "]") ^ 0 * "] of switch " *
    (P "Lid " * number / 0 * sep) ^ -1 * (1 - P "guid ") ^ 0 * "guid " * Cg(guid, "guid"))
 local entry = Ct(ws * Cg(lid, "lid") * sep * Cg(number, "port") *
    (sep * S "#:" * (1 - P "portguid ") ^ 0 * "portguid " * Cg(guid, "guid")) ^ -1)
@@ -29,7 +32,7 @@ function opensm_lfts.apply(w, src)
       else
          local s = switch:match(line)
          if s then
-            forwarding.switch(st, n, s.guid)
+            forwarding.switch(st, n, s.guid, s.highest)
          elseif dumped:match(line) then
             forwarding.ends(st, n, dumped:match(line))
          elseif not ignored:match(line) then
