@@ -33,11 +33,11 @@ ibsim_up() {
 # ibsim_do COMMAND: one line to its console, until it is done: it tells of a
 # word it does not know, which follows
 ibsim_do() {
-    local i
-    ibsim_told=$((${ibsim_told:-0} + 1))
-    printf '%s\ndone%d\n' "$1" $ibsim_told >console
+    local i told
+    told=$(grep -c "command 'done[0-9]*' unknown" ibsim.out || true)
+    printf '%s\ndone%d\n' "$1" "$told" >console
     for i in $(seq 600); do
-        ! grep -q "command 'done$ibsim_told' unknown" ibsim.out || return 0
+        ! grep -q "command 'done$told' unknown" ibsim.out || return 0
         sleep 0.1
     done
     echo "ibsim does not do: $1"
@@ -49,11 +49,11 @@ ibsim_run() {
     LD_PRELOAD=$IBSIM_PRELOAD timeout 60 "$@"
 }
 
-# ibsim_opensm NODE: a subnet manager that stays, at NODE
+# ibsim_opensm NODE [ENGINE]: a subnet manager that stays, at NODE
 ibsim_opensm() {
     mkdir -p osm
     SIM_HOST=$1 OSM_CACHE_DIR=$PWD/osm OSM_TMP_DIR=$PWD/osm \
-        LD_PRELOAD=$IBSIM_PRELOAD opensm -R minhop -f osm/log \
+        LD_PRELOAD=$IBSIM_PRELOAD opensm -R "${2:-minhop}" -f osm/log \
         >osm/stdout 2>&1 3>&- &
     IBSIM_SM=$!
     IBSIM_PIDS+=($!)
@@ -87,11 +87,12 @@ ibsim_one_x() {
     return 1
 }
 
-# ibsim_route: one sweep of a subnet manager that goes away again
+# ibsim_route [ENGINE]: one sweep of a subnet manager that goes away again; what
+# it set is in osm/opensm-lfts.dump then
 ibsim_route() {
     mkdir -p osm
-    OSM_CACHE_DIR=$PWD/osm OSM_TMP_DIR=$PWD/osm ibsim_run opensm -o -R minhop \
-        -f osm/log >osm/stdout 2>&1 3>&-
+    OSM_CACHE_DIR=$PWD/osm OSM_TMP_DIR=$PWD/osm ibsim_run opensm -o \
+        -R "${1:-minhop}" -D 0x43 -f osm/log >osm/stdout 2>&1 3>&-
 }
 
 ibsim_down() {

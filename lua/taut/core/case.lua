@@ -36,7 +36,8 @@ local function facts(self, v, a)
       left = v.left or 1, test = test, low = low, tests = of, job = test and run[#run].job,
       repeated = a and a.forever and a.times, is_down = hard and hard.left <= 0,
       hard = hard and hard.left < self.site.conf.diagnosis.good and hard.head or nil,
-      cable = topo:is_link(c) and "cable " .. topo:cable(c) or nil }
+      cable = topo:is_link(c) and "cable " .. topo:cable(c) or nil,
+      why = of == 0 and hard and hard.of_set and hard.why or nil }
 end
 
 --- The text of a drain for a verdict.

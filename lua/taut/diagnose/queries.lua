@@ -244,6 +244,17 @@ function queries:sets_in_place_of_links()
    return rows, links, count, unnamed
 end
 
+--- How many of the links that are counted as sets nothing is known of by themselves: counters, or
+-- hard evidence, may speak of one of them.
+function queries:unknown_in_sets()
+   local n, links = 0, select(2, self.sets:in_place_of_links())
+   for c in pairs(links) do
+      local is_known = self.records[c] or self.evidence:cleared(c) > -math.huge
+      n = n + (is_known and self:state(c) ~= "unknown" and 0 or 1)
+   end
+   return n
+end
+
 --- Share of what tests can reach that they reached: components, and sets in place of links that
 -- they cannot.
 -- @param covered of taut.plan.coverage

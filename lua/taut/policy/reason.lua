@@ -81,7 +81,8 @@ end
 --   lost), low, tests, job, cable (for a link), repeated (how often it was drained,
 --   where that is why it is drained for good), hard (what was found about it, at most 14
 --   characters: "PCIe x8 of x16"; the verdict then comes second), is_down (of what failed: is it
---   down, by what was found about it?)
+--   down, by what was found about it?), why (in place of how many tests, where it is no test that
+--   names it)
 function reason.words(v)
    local kind = called(v)
    local parts = { reason.head(kind, v.state, v.left, v.repeated, v.loss,
@@ -104,7 +105,7 @@ function reason.words(v)
    if v.hours then
       parts[#parts + 1] = v.hours
    end
-   parts[#parts + 1] = ("%d of %d tests"):format(v.low, v.tests)
+   parts[#parts + 1] = v.why or ("%d of %d tests"):format(v.low, v.tests)
    if v.job and v.job > 0 then
       parts[#parts + 1] = "last job " .. v.job
    end

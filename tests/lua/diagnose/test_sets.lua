@@ -334,6 +334,9 @@ function tests.test_on_an_adaptive_fabric_a_sweep_s_counters_tell_the_cable()
    lu.assertAlmostEquals(v[1].left, 0.3, 0.02)
    lu.assertEquals(w.diagnosis.sets:verdicts(), {})
    lu.assertEquals(w.diagnosis:state(w:link(5, 2, true)), "unknown") -- errors, and no low test
+   -- `taut status` said "-1 unknown": the cable was taken for one of those counted as sets
+   lu.assertEquals(w.diagnosis:unknown_in_sets(), 2 * LEAVES * SPINES - 1)
+   lu.assertEquals(w.diagnosis:count_states().unknown, w.diagnosis:unknown_in_sets())
 end
 
 function tests.test_hard_evidence_tells_which_link_it_is()

@@ -609,6 +609,13 @@ function tests.test_a_reason_says_what_was_lost()
       hours = "in 7 of 31 h" }, "taut: X+ link at 41%; in 7 of 31 h, 4 of 60 tests")
 end
 
+-- "0 of 0 tests" stood behind a link that a sweep's counters named out of its set.
+function tests.test_a_link_named_by_its_set_has_no_tests_to_tell_of()
+   lu.assertEquals(reason.words { kind = "link", state = "slow", left = 0.25, low = 0, tests = 0,
+      cable = "cable leaf2/4 to spine1/3", why = "only this one has errors" },
+      "link at 25%;   cable leaf2/4 to spine1/3, only this one has errors")
+end
+
 function tests.test_states_in_words()
    local row = { state = "lossy", loss = 0.012, left = 0.16,
       remark = "84 % of a stream's rate is gone" }

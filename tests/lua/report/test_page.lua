@@ -151,6 +151,22 @@ function tests.test_alarms_come_first_and_a_slow_set_is_not_all_well()
    has(text, "sets with a slow link")
 end
 
+-- A link that a sweep named out of its set made "-1 links never tested".
+function tests.test_a_link_named_out_of_its_set_is_counted_once()
+   local d = data { bad = {}, drained = {} }
+   local links = #d.links
+   for _, l in ipairs(d.links) do
+      l.state, l.in_set = "unknown", true
+   end
+   d.links[1].state = "slow"
+   d.status.links_in_sets, d.status.unknown_in_sets = links, links - 1
+   d.status.set_states = { all = 8, ok = 8, suspect = 0, slow = 0, failed = 0, unknown = 0 }
+   local text = page.make(d)
+   has(text, "<dt>links slow</dt><dd>1</dd>")
+   has(text, "<dt>links never tested</dt><dd>0</dd>")
+   has(text, ("<dt>links tested in sets only</dt><dd>%d</dd>"):format(links - 1))
+end
+
 -- A node in service at a quarter of its rate read "0 node-hours a day".
 function tests.test_a_slow_node_in_service_is_worth_what_it_lacks()
    local d = data { bad = { ["n3/tx"] = "slow" }, drained = {} }

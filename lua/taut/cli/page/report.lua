@@ -39,11 +39,12 @@ end
 local function summary(d)
    local n, first, last = gather.count(d), d.days[1], d.days[#d.days]
    local lines, hidden = tables.map(alarms.of(d.status), alarms.line), d.status.links_in_sets or 0
+   local only_in_sets = d.status.unknown_in_sets or hidden
    lines[#lines + 1] = ("links       %d ok, %d suspect, %d slow, %d lossy, %d failed, "
       .. "%d never tested"):format(n.link.ok, n.link.suspect, n.link.slow, n.link.lossy,
-      n.link.failed, n.link.unknown - hidden)
+      n.link.failed, n.link.unknown - only_in_sets)
    if hidden > 0 then
-      lines[#lines + 1] = "sets        " .. report.sets(d.status.set_states, hidden)
+      lines[#lines + 1] = "sets        " .. report.sets(d.status.set_states, only_in_sets)
    end
    lines[#lines + 1] = ("nodes       %d, %d of them not well, %d drained by Taut"):format(#d.nodes,
       n.nodes, #d.status.drained)

@@ -91,11 +91,11 @@ local function print_checks(s)
       report.wrap(("%s: %s of %d on %s"):format(f.name, report.percent(f.coverage), f.components,
          report.count(f.nodes, "node")), (" "):rep(12), (" "):rep(14))
    end
-   local n = s.states
+   local n, only_in_sets = s.states, s.unknown_in_sets or hidden
    print(("components  %d ok, %d suspect, %d slow, %d lossy, %d failed, %d unknown"):format(n.ok,
-      n.suspect, n.slow, n.lossy or 0, n.failed, n.unknown - hidden))
+      n.suspect, n.slow, n.lossy or 0, n.failed, n.unknown - only_in_sets))
    if hidden > 0 then
-      print("sets        " .. report.sets(sets, hidden))
+      print("sets        " .. report.sets(sets, only_in_sets))
    end
 end
 

@@ -104,6 +104,7 @@ local function status(self)
       coverage = self.diagnosis:covered(self.coverage, coverage_h * 3600, now),
       fabrics = fabrics(self, coverage_h * 3600, now),
       set_states = set_states, links_in_sets = links_in_sets,
+      unknown_in_sets = self.diagnosis:unknown_in_sets(),
       coverage_h = coverage_h, skipped = self.check.counts, refused = self.refusals.count,
       floods = attackers.floods(self), claims = attackers.claims(self),
       endpoints = attackers.endpoints(self), no_results = attackers.mute(self),

@@ -90,8 +90,9 @@ end
 --- What matters, in numbers.
 function sections.summary(d)
    local hidden = d.status.links_in_sets or 0
-   local tiles = link_tiles(d, hidden)
-   for _, more in ipairs { hidden > 0 and set_tiles(d.status.set_states, hidden) or {},
+   local only_in_sets = d.status.unknown_in_sets or hidden
+   local tiles = link_tiles(d, only_in_sets)
+   for _, more in ipairs { hidden > 0 and set_tiles(d.status.set_states, only_in_sets) or {},
       node_tiles(d), { tile(report.percent(d.status.coverage), ("tested in the last %g h"):format(
       d.status.coverage_h)) } } do
       table.move(more, 1, #more, #tiles + 1, tiles)
