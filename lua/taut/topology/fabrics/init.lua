@@ -82,6 +82,20 @@ local function add_links(links, f)
    end
 end
 
+-- Where each port is, also those of rails that are not used: no rail has these, unless another
+-- fabric does, of the same wiring.  One that two fabrics use, or two nodes have, tells nothing.
+local function add_guids(guids, f, whole)
+   for guid, at in pairs(f.topo.port_guids) do
+      local known, is_used = guids[guid], at and at.rail <= f.rails
+      if not at or known and known.rail <= whole.rails and is_used then
+         guids[guid] = false
+      elseif known == nil or known and is_used then
+         guids[guid] = { node = f.node[at.node],
+            rail = (is_used and f.first_rail or whole.rails) + at.rail }
+      end
+   end
+end
+
 -- Where each node's rails are; of those that it has not, any capacity.
 local function add_ends(spec, f, whole)
    local count = #whole.nodes
@@ -96,10 +110,7 @@ local function add_ends(spec, f, whole)
    for guid, name in pairs(f.topo.other_planes) do
       spec.other_planes[guid] = f.name .. ":" .. name
    end
-   for guid, at in pairs(f.topo.port_guids) do -- also of rails that are not used: no rail has these
-      spec.port_guids[guid] = at and { node = f.node[at.node],
-         rail = (at.rail <= f.rails and f.first_rail or whole.rails) + at.rail }
-   end
+   add_guids(spec.port_guids, f, whole)
    for _, m in ipairs(f.topo.missing_rails) do
       table.insert(spec.missing_rails, { node = f.node[m.node], rail = f.first_rail + m.rail })
    end

@@ -3,7 +3,8 @@
 --
 -- An interface that names the GUID of its InfiniBand port is the rail that the topology has with
 -- it.  Of the others, with one topology a rail is a place in the node's own list; with several
--- fabrics it follows from name or address, else from their order.
+-- fabrics it follows from name or address, else from their order.  Where a node names GUIDs, an
+-- interface without one takes no rail of which the topology has the GUID: it is on no such port.
 local subnets = require "taut.base.subnets"
 local sys = require "taut.sys"
 local tables = require "taut.base.tables"
@@ -52,15 +53,22 @@ local function shown(e)
    return sys.plain(e["if"] or "?")
 end
 
--- The next rail of node n that nothing is on yet, in the fabrics that `takes` says.
-local function next_rail(topo, n, placed, takes)
+-- The next rail of node n that nothing is on yet, in the fabrics that `takes` says; nil and one
+-- that only its GUID keeps.
+local function next_rail(topo, n, placed, takes, closed)
+   local kept
    for _, f in ipairs(topo.fabrics) do
       for rail = 1, takes(f) and f.rails or 0 do
-         if is_there(topo, n, f, rail) and not placed[f.first_rail + rail] then
-            return f, f.first_rail + rail
+         local at = f.first_rail + rail
+         if is_there(topo, n, f, rail) and not placed[at] then
+            if not closed[at] then
+               return at
+            end
+            kept = kept or at
          end
       end
    end
+   return nil, kept
 end
 
 local function takes_rest(f)
@@ -82,10 +90,17 @@ local function by_node(topo)
    return list
 end
 
--- What the topology has of a node: "rail 1 0x…, rail 2 0x…".
-local function guids_of(topo, n)
+local NONE = {}
+
+-- What the topology has of a node: rail → GUID.
+local function own_guids(topo, n)
    of_nodes[topo] = of_nodes[topo] or by_node(topo)
-   local own = of_nodes[topo][n] or {}
+   return of_nodes[topo][n] or NONE
+end
+
+-- The same in words: "rail 1 0x…, rail 2 0x…".
+local function guids_of(topo, n)
+   local own = own_guids(topo, n)
    return table.concat(tables.map(tables.keys(own), function(rail)
       return ("rail %d %s"):format(rail, own[rail])
    end), ", ")
@@ -126,12 +141,30 @@ local function say_stranger(topo, n, e, rail, reject)
       or "not tested"))
 end
 
+local function names_guids(list)
+   return tables.find(list, function(e) return e.guid end) ~= nil
+end
+
+-- Rails that are not for an interface, since its node names GUIDs and it has none: rail → GUID.
+local function closed_to(topo, n, e, list)
+   return n and not e.guid and names_guids(list) and own_guids(topo, n) or NONE
+end
+
+local function say_closed(topo, n, closed, rail, reject, e)
+   reject(e, ("no port GUID, and rail %d of %s is port GUID %s in the topology; not tested"):format(
+      rail, topo.nodes[n], closed[rail]))
+end
+
 ---------------------------------------------------------------- one topology
 
--- A place in the list that its GUID has not taken: its own, else the next.
-local function free_rail(topo, n, i, placed)
+-- A place in the list that its GUID has not taken: its own, else the next; nil and one that only
+-- its GUID keeps.
+local function free_rail(topo, n, i, placed, closed)
+   local kept
    local function is_free(rail)
-      return not placed[rail] and topo:router(n, rail) ~= nil
+      local is_left = not placed[rail] and topo:router(n, rail) ~= nil
+      kept = kept or is_left and closed[rail] and rail or nil
+      return is_left and not closed[rail]
    end
    if i <= topo.rails and is_free(i) then
       return i
@@ -141,6 +174,7 @@ local function free_rail(topo, n, i, placed)
          return rail
       end
    end
+   return nil, kept
 end
 
 local function of_one(topo, n, list)
@@ -152,10 +186,15 @@ local function of_one(topo, n, list)
       placed[rail] = { ["if"] = e["if"], tcp = e.tcp, ofi = e.ofi, own = i }
    end
    for _, i in ipairs(put_by_guid(topo, n, list, placed, put, reject)) do
-      local e = list[i]
-      local rail = (e.tcp or e.ofi) and free_rail(topo, n, i, placed)
+      local e, rail, kept = list[i], nil, nil
+      local closed = closed_to(topo, n, e, list)
+      if e.tcp or e.ofi then
+         rail, kept = free_rail(topo, n, i, placed, closed)
+      end
       if rail then
          put(e, i, rail)
+      elseif kept then
+         say_closed(topo, n, closed, kept, reject, e)
       end
       if (e.tcp or e.ofi) and is_stranger(topo, n, e) then
          say_stranger(topo, n, e, rail, reject)
@@ -184,12 +223,15 @@ local function of_several(topo, n, list)
       placed[rail].own = i
    end
    local function put_next(e, i, takes)
-      local _, rail = next_rail(topo, n, placed, takes)
+      local closed = closed_to(topo, n, e, list)
+      local rail, kept = next_rail(topo, n, placed, takes, closed)
       if rail then
          put(e, i, rail)
       end
       if (e.tcp or e.ofi) and is_stranger(topo, n, e) then
          say_stranger(topo, n, e, rail, reject)
+      elseif kept and (e.tcp or e.ofi) then
+         say_closed(topo, n, closed, kept, reject, e)
       elseif not rail then
          reject(e, ("%s, which no fabric that it is in takes (interfaces and networks of fabrics "
             .. "in taut.lua(5)); not tested"):format(host_of(e)))
@@ -225,7 +267,7 @@ end
 function rails.of(topo, n, list)
    if topo.fabrics then
       return of_several(topo, n, list)
-   elseif n and tables.find(list, function(e) return e.guid end) and next(topo.port_guids) then
+   elseif n and names_guids(list) and next(topo.port_guids) then
       return of_one(topo, n, list)
    end
    return list, {}

@@ -87,10 +87,32 @@ function tests.test_nodes_that_tell_no_guid_and_topologies_without_them_are_as_t
    lu.assertIs(rails.of(grid, 1, list), list)
 end
 
-function tests.test_one_without_a_guid_takes_its_place_where_nothing_else_is()
-   lu.assertEquals(placed(machine(), "wk02", { e "eth0", e("ib1", guid(2, 2)) }),
+-- The management network was tested as the rail whose adapter had died.
+function tests.test_one_without_a_guid_takes_no_rail_whose_guid_the_node_lacks()
+   local where, misfits = placed(machine(), "wk02", { e "eth0", e("ib1", guid(2, 2)) })
+   lu.assertEquals({ where, #misfits }, { "- ib1/2 - - - - - -", 1 })
+   lu.assertEquals(misfits[1], { ["if"] = "eth0", why = "no port GUID, and rail 1 of wk02 is port "
+      .. "GUID " .. guid(2, 1) .. " in the topology; not tested" })
+   -- down, it is none; and where all are there nothing is left that could be it
+   lu.assertEquals(select(2, placed(machine(), "wk02", { e("eth0", nil, true),
+      e("ib1", guid(2, 2)) })), {})
+   local list = { e "eth0" }
+   for rail = 1, 8 do
+      list[rail + 1] = e("ib" .. rail, guid(2, rail))
+   end
+   where, misfits = placed(machine(), "wk02", list)
+   lu.assertEquals({ where, misfits }, { "ib1/2 ib2/3 ib3/4 ib4/5 ib5/6 ib6/7 ib7/8 ib8/9", {} })
+end
+
+function tests.test_one_without_a_guid_takes_its_place_where_the_topology_has_none_either()
+   local w = wiring_of "whole.txt"
+   for _, n in ipairs(w.nodes) do
+      n.rails[1].guid = nil
+   end
+   local topo = assert(topology.build { kind = "fattree", wiring = w })
+   lu.assertEquals(placed(topo, "wk02", { e "eth0", e("ib1", guid(2, 2)) }),
       "eth0/1 ib1/2 - - - - - -")
-   lu.assertEquals(placed(machine(), "wk02", { e("ib1", guid(2, 2)), e "eth0" }),
+   lu.assertEquals(placed(topo, "wk02", { e("ib1", guid(2, 2)), e "eth0" }),
       "eth0/2 ib1/1 - - - - - -")
 end
 
@@ -152,6 +174,39 @@ function tests.test_of_several_fabrics_the_guid_says_more_than_name_and_order()
    where, misfits = placed(topo, "wk02", { e("ib0", guid(4, 1)) })
    lu.assertEquals(where, "- - - - - - - - -")
    lu.assertStrContains(misfits[1].why, "as rail 2 of wk04")
+end
+
+function tests.test_of_several_fabrics_one_without_a_guid_takes_none_that_has_one()
+   local topo = assert(topology.build { kind = "fabrics", fabrics = {
+      eth = { kind = "fattree", nodes_per_leaf = 2, levels = { { down = 2, up = 1 } },
+         nodes = "wk[01-04]", capacity = 1e9, interfaces = { "eth0" } },
+      ib = { kind = "fattree", wiring = wiring_of "whole.txt" } } })
+   local where, misfits = placed(topo, "wk02", { e "eth0", e "eth1", e("ib1", guid(2, 2)) })
+   lu.assertEquals({ where, #misfits }, { "eth0/1 - ib1/3 - - - - - -", 1 })
+   lu.assertStrContains(misfits[1].why, "no port GUID, and rail 2 of wk02 is port GUID " ..
+      guid(2, 1))
+   -- of a node that names none nothing is known
+   lu.assertEquals(placed(topo, "wk02", { e "eth0", e "ib0" }), "eth0/1 ib0/2 - - - - - - -")
+end
+
+-- Two fabrics of one wiring: the one whose name comes last had all ports, and nothing was said.
+function tests.test_a_port_of_two_fabrics_is_told_apart_by_name()
+   local function built(a, b)
+      return assert(topology.build { kind = "fabrics", fabrics = {
+         a = { kind = "fattree", wiring = wiring_of "whole.txt", rails = a, interfaces = { "ib*" } },
+         b = { kind = "fattree", wiring = wiring_of "whole.txt", rails = b,
+            interfaces = { "ib*.8001" } } } })
+   end
+   local topo = built(2, 2)
+   lu.assertEquals(topo.port_guids[guid(2, 1)], false)
+   lu.assertEquals(placed(topo, "wk02", { e("ib0", guid(2, 1)), e("ib1", guid(2, 2)),
+      e("ib0.8001", guid(2, 1)), e("ib1.8001", guid(2, 2)) }), "ib0/1 ib1/2 ib0.8001/3 ib1.8001/4")
+   -- one that only one of them uses is that one's, whichever comes first
+   for _, topo_of in ipairs { built(1, 2), built(2, 1) } do
+      lu.assertEquals(topo_of.port_guids[guid(2, 1)], false)
+      local at = topo_of.port_guids[guid(2, 2)]
+      lu.assertEquals(topo_of.fabric_of_rail[at.rail].rails, 2)
+   end
 end
 
 -- Of eight rails three are used: the fourth was held for the first of the next fabric.
