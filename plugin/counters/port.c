@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <config.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -52,42 +53,54 @@ static const struct file {
      offsetof(struct taut_port_count, packets_out)},
 };
 
-static void open_plane(int fds[TAUT_PORT_FILES], int root_fd,
-                       const char *device, int port)
+/* Returns 0, or -1 where there are no descriptors left: a sum without one of its
+ * files would be too small. */
+static int open_plane(int fds[TAUT_PORT_FILES], int root_fd, const char *device,
+                      int port)
 {
     char path[128];
-    int folder;
+    int folder, rc = 0;
 
     snprintf(path, sizeof(path), TAUT_IB_CLASS "%.40s/ports/%d", device, port);
     folder = openat(root_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    for (size_t i = 0; i < TAUT_PORT_FILES; i++)
+    if (folder < 0 && (errno == EMFILE || errno == ENFILE))
+        rc = -1;
+    for (size_t i = 0; i < TAUT_PORT_FILES; i++) {
         fds[i] = folder < 0
                      ? -1
                      : openat(folder, port_files[i].path, O_RDONLY | O_CLOEXEC);
+        if (folder >= 0 && fds[i] < 0 && (errno == EMFILE || errno == ENFILE))
+            rc = -1;
+    }
     if (folder >= 0)
         close(folder);
+    return rc;
 }
 
-void taut_port_files_open(struct taut_port_files *files, int root_fd,
-                    const char *interface)
+int taut_port_files_open(struct taut_port_files *files, int root_fd,
+                         const char *interface)
 {
     struct taut_counters c = {.count = 0};
     char device[TAUT_IB_DEVICE];
     struct taut_ib_planes p;
-    int port;
+    int port, rc = 0;
 
     files->planes = 0;
     snprintf(c.interface, IFNAMSIZ, "%s", interface);
     if (taut_ib_find(&c, root_fd, device, &port) < 0)
-        return;
+        return 0;
     taut_ib_find_planes(&c, root_fd, device, port, &p);
     if (p.is_beside) { /* the device of the data counts for all */
         p.count = 1;
         p.ports[0] = port;
     }
-    files->planes = p.count;
-    for (size_t i = 0; i < p.count; i++)
-        open_plane(files->fds[i], root_fd, device, p.ports[i]);
+    for (size_t i = 0; i < p.count && rc == 0; i++) {
+        files->planes = i + 1;
+        rc = open_plane(files->fds[i], root_fd, device, p.ports[i]);
+    }
+    if (rc < 0)
+        taut_port_files_close(files);
+    return rc;
 }
 
 void taut_port_files_close(struct taut_port_files *files)

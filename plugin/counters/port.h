@@ -40,9 +40,11 @@ extern const struct taut_port_count taut_port_nothing;
 
 /* Open what there is of an interface's RDMA port; files that are missing are no
  * error.
- *   root_fd  the directory that sys is in */
-void taut_port_files_open(struct taut_port_files *files, int root_fd,
-                    const char *interface);
+ *   root_fd  the directory that sys is in
+ * Returns 0, or -1: there are no descriptors left for all of them, and none is
+ * open. */
+int taut_port_files_open(struct taut_port_files *files, int root_fd,
+                         const char *interface);
 
 void taut_port_files_close(struct taut_port_files *files);
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -67,10 +68,23 @@ static void read_source(const struct task *t, uint8_t turn)
     }
 }
 
+/* Where descriptors run out, nothing is known of the ports left over; those of
+ * the last one that had all are given back, for the other threads. */
+static void open_ports(struct task *t)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        if (taut_port_files_open(&t->ports[i], t->root_fd, t->names[i]) == 0)
+            continue;
+        if (i > 0)
+            taut_port_files_close(&t->ports[i - 1]);
+        return;
+    }
+}
+
 static void read_ports(struct task *t)
 {
-    for (size_t i = 0; i < t->count && !t->are_ports_open; i++)
-        taut_port_files_open(&t->ports[i], t->root_fd, t->names[i]);
+    if (!t->are_ports_open)
+        open_ports(t);
     t->are_ports_open = true;
     for (size_t i = 0; i < t->count; i++)
         t->shared->ports[i] = taut_port_files_read(&t->ports[i]);
@@ -118,6 +132,19 @@ static void close_others(const struct task *tasks)
         close(low);
 }
 
+/* The usual soft limit is 1024: less than the files of seven ports of eight
+ * planes. */
+static void raise_descriptor_limit(size_t interfaces)
+{
+    rlim_t wanted = (rlim_t)interfaces * TAUT_IB_PLANES * TAUT_PORT_FILES + 256;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 /* Of the terminal's signals each process of a survey makes its own. */
 static int become_reader(pid_t parent, const struct taut_user *run_as,
                          struct task *tasks)
@@ -127,6 +154,7 @@ static int become_reader(pid_t parent, const struct taut_user *run_as,
 
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
+    raise_descriptor_limit(tasks[0].count);
     if (run_as != NULL && taut_privileges_drop(run_as, NULL) < 0)
         return -1;
     /* Forgotten when the user changes, so after that. */

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -377,6 +378,60 @@ START_TEST(a_port_that_hangs_is_asked_once)
 }
 END_TEST
 
+/* So many interfaces, all of which are the port of use_port(): 11 files each. */
+static void use_ports(size_t count, rlim_t soft, rlim_t hard)
+{
+    static const char *many[TAUT_PLAN_RAILS];
+    const struct rlimit limit = {.rlim_cur = soft, .rlim_max = hard};
+
+    for (size_t i = 0; i < count; i++)
+        many[i] = port[0];
+    use_port();
+    taut_counters_close(&reader);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    start(many, count);
+}
+
+/* 64 rails of eight planes have 10,240 files, and the usual limit is 1024. */
+START_TEST(more_files_than_the_soft_limit)
+{
+    struct taut_port_count counts[TAUT_PLAN_RAILS];
+    struct rlimit limit;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    use_ports(TAUT_PLAN_RAILS, 128, limit.rlim_max);
+    ck_assert_int_eq(ask_ports(counts, 60000), 0);
+    for (size_t i = 0; i < TAUT_PLAN_RAILS; i++) {
+        ck_assert_int_eq(counts[i].lost_in, 4321);
+        ck_assert_int_eq(counts[i].packets_out, 7000);
+    }
+    /* it was the reader's own limit */
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    ck_assert_uint_eq(limit.rlim_cur, 128);
+}
+END_TEST
+
+/* A sum of some of its files would be a loss that never was, or none. */
+START_TEST(ports_without_descriptors_are_not_known)
+{
+    struct taut_port_count counts[TAUT_PLAN_RAILS];
+    size_t known = 0;
+
+    use_ports(TAUT_PLAN_RAILS, 128, 128);
+    ck_assert_int_eq(ask_ports(counts, 60000), 0);
+    while (known < TAUT_PLAN_RAILS && counts[known].lost_in == 4321)
+        known++;
+    ck_assert_uint_ge(known, 5);
+    ck_assert_uint_le(known, 11);
+    for (size_t i = known; i < TAUT_PLAN_RAILS; i++)
+        ck_assert_mem_eq(&counts[i], &taut_port_nothing, sizeof(counts[i]));
+    /* and all the others are read as ever */
+    ck_assert_msg(ask(60000) == 0, "%s", why.text);
+    ck_assert_ptr_nonnull(find("ib", "eth2"));
+    ck_assert_ptr_nonnull(find("netdev", "eth2"));
+}
+END_TEST
+
 START_TEST(no_port_loses_nothing)
 {
     static const char *const one[] = {"hsn0"};
@@ -453,6 +508,8 @@ int main(void)
     tcase_add_test(tc, what_a_port_loses_is_added_up);
     tcase_add_test(tc, a_port_without_a_file_tells_the_others);
     tcase_add_test(tc, a_port_that_hangs_is_asked_once);
+    tcase_add_test(tc, more_files_than_the_soft_limit);
+    tcase_add_test(tc, ports_without_descriptors_are_not_known);
     tcase_add_test(tc, no_port_loses_nothing);
     return unit_run("counters_reader", tc);
 }
