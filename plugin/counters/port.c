@@ -53,7 +53,7 @@ static const struct file {
      offsetof(struct taut_port_count, packets_out)},
 };
 
-/* Returns 0, or -1 where there are no descriptors left: a sum without one of its
+/* Returns 0, or -1 where no descriptors are left: a sum without one of its
  * files would be too small. */
 static int open_plane(int fds[TAUT_PORT_FILES], int root_fd, const char *device,
                       int port)

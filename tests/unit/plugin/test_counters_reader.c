@@ -378,7 +378,7 @@ START_TEST(a_port_that_hangs_is_asked_once)
 }
 END_TEST
 
-/* So many interfaces, all of which are the port of use_port(): 11 files each. */
+/* So many interfaces, all of them the port of use_port(): 11 files each. */
 static void use_ports(size_t count, rlim_t soft, rlim_t hard)
 {
     static const char *many[TAUT_PLAN_RAILS];
