@@ -218,6 +218,13 @@ function Diagnosis:hard(c, left, fact, now)
    return settle.hard(self, c, now)
 end
 
+--- Sets may come down to a cable by what was said of links since the last tests: errors that a
+-- sweep counted, hard evidence.
+-- @return changes
+function Diagnosis:narrow(now)
+   return cable.review(self, {}, now)
+end
+
 --- Forget what speaks against a component (released, repaired).
 -- @param probation_s seconds of probation, 0 for none
 function Diagnosis:forget(c, now, probation_s, changes)

@@ -68,6 +68,8 @@ function Events:review()
          since = worst.since, head = hard.head(worst) }, loop.time())
       table.move(more, 1, #more, #changes + 1, changes)
    end
+   local named = self.diagnosis:narrow(loop.time())
+   table.move(named, 1, #named, #changes + 1, changes)
    if #changes > 0 then
       self.hear(changes, touched)
    end
