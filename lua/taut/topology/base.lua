@@ -332,6 +332,11 @@ function Base:hashes(_)
    return self.is_hashed
 end
 
+--- Do switches choose a link of the set that component c is in anew, so that nobody can ask for it?
+function Base:adapts(_)
+   return self.is_adaptive
+end
+
 --- Names as a fabric's own programs say them: of a router its number, of a component its own; nil
 -- where there is none of that name.
 function Base:router_named(name)

@@ -14,7 +14,8 @@
 --   tx[n], rx[n] (of rail 1), wiring (text; changes when names, wiring or routing do), signature
 --   (the same, and which links have failed), epoch (number, counts up with each change of routes),
 --   asked_at (addresses.lua; nil where nobody can ask for a test's way),
---   is_hashed (true where a flow keeps to one link of each set on its way),
+--   is_hashed (true where a flow keeps to one link of each set on its way), is_adaptive (where
+--   switches choose it anew),
 --   degraded (map component → left), cables (map link → how many of a wiring it is, where they are
 --   several), planes (map component → how many planes it has, where it has any), planes_up (of
 --   those of which some were down in the wiring, how many were not), port_guids and other_planes
@@ -106,6 +107,7 @@ function topology.build(conf)
       end
    end
    if ok then
+      topo.is_adaptive = (conf.routing or topo.routing) == "adaptive"
       ok, err = unknown.check_names(topo, conf.capacity)
    end
    return ok and topo or nil, err

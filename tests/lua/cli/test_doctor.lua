@@ -136,6 +136,15 @@ function tests.test_addresses_that_are_missing()
       { sets = { count = 0, links = 0, unnamed = some(1, "leaf0/1") } })
 end
 
+-- An adaptive InfiniBand fabric was told to have its addresses written down, which nobody asks.
+function tests.test_sets_of_an_adaptive_fabric_have_no_use_for_addresses()
+   local sets = { count = 8, links = 32, adaptive = 8, first = "4 links of leaf0", unnamed = NONE }
+   one("look", "is adaptive: 32 links are tested in 8 sets only", "a service level with tables",
+      { sets = sets })
+   sets.adaptive = 2 -- of another fabric
+   one("look", "are missing: 32 links", "addresses", { sets = sets })
+end
+
 -- Nobody said that an InfiniBand fabric is tested over IPoIB.
 function tests.test_the_transport_is_said()
    lu.assertEquals(found { transports = { tcp = 340 } }, {})

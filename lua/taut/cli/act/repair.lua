@@ -112,7 +112,11 @@ local function print_router(d)
    for _, s in ipairs(d.sets) do
       report.wrap(s.text, "", "  ")
       report.wrap(table.concat(s.cables, "; "), "  cables   ", "           ")
-      if not d.asked then
+      if s.adaptive then
+         report.wrap("errors, width or speed of one of them (`taut fabric errors`, `taut fabric "
+            .. "check`), or tests on a service level with tables (`routing` in taut.lua(5)); "
+            .. "else unplug one cable after the other", "  which    ", "           ")
+      elseif not d.asked then
          report.wrap("`addresses` in taut.lua(5) has tests ask which link they take; until " ..
             "then, unplug one cable after the other", "  which    ", "           ")
       end

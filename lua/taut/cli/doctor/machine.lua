@@ -79,7 +79,13 @@ end
 -- Sets of links: which of them is slow, nobody knows without addresses.
 local function addresses(d, say)
    local s = d.sets or { links = 0, unnamed = { count = 0 } }
-   if s.links > 0 then
+   if s.links > 0 and s.adaptive == s.count then
+      say("look", "routing", ("is adaptive: %s tested in %s only, so that a slow one is called " ..
+         "\"one of %s\""):format(s.links == 1 and "1 link is" or s.links .. " links are",
+         report.count(s.count, "set"), s.first or "?"), "tests on a service level with tables " ..
+         "(`routing` in taut.lua(5)) know their link; else what a sweep's counters say of one " ..
+         "of a slow set names it (`fabric` there)")
+   elseif s.links > 0 then
       say("look", "addresses", ("are missing: %s tested in %s only, so that a slow one is " ..
          "called \"one of %s\""):format(s.links == 1 and "1 link is" or s.links .. " links are",
          report.count(s.count, "set"), s.first or "?"), "topology.addresses in taut.lua(5): the " ..

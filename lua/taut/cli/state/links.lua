@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local ask = require "taut.base.ask"
 local report = require "taut.report"
+local tables = require "taut.base.tables"
 local verdicts = require "taut.report.verdicts"
 
 local links = { summary = "Router-to-router links: verdict, what to do, which cable." }
@@ -22,6 +23,17 @@ local function print_sets(d, all)
    if #rows > 0 then
       report.table({ "SET OF LINKS", "VERDICT", "TESTED", "LINKS" }, rows)
    end
+end
+
+-- Of several fabrics some may hash and others choose.
+local function told_apart_by(sets)
+   local hashed = tables.find(sets, function(s) return not s.adaptive end)
+   local adaptive = tables.find(sets, function(s) return s.adaptive end)
+   if hashed and adaptive then
+      return report.tells_apart(false) .. ", and where routing is adaptive " ..
+         report.tells_apart(true)
+   end
+   return report.tells_apart(adaptive ~= nil)
 end
 
 function links.run(args)
@@ -48,9 +60,9 @@ function links.run(args)
       report.table({ "LINK", "VERDICT", "ACTION", ">LOW", "TESTED", "CABLE" }, rows)
    end
    print_sets(d, args.all)
-   print(("%s: %d ok, %d never tested%s"):format(report.count(#d.links, "link"), well, unknown,
-      in_sets > 0 and (", %d tested in sets only (`addresses` in taut.lua(5) tells them apart)")
-      :format(in_sets) or ""))
+   report.wrap(("%s: %d ok, %d never tested%s"):format(report.count(#d.links, "link"), well,
+      unknown, in_sets > 0 and (", %d tested in sets only (%s tells them apart)"):format(in_sets,
+      told_apart_by(d.sets or {})) or ""), "", "  ")
    return 0
 end
 

@@ -164,11 +164,17 @@ end
 -- Links that are tested in sets only, and those that an address is missing of.
 local function sets(o)
    local rows, _, links, unnamed = o.diagnosis:sets_in_place_of_links()
-   local names = {}
+   local names, topo, first, chosen = {}, o.site.topo, nil, 0
    for i, c in ipairs(unnamed) do
-      names[i] = o.site.topo.components[c]
+      names[i] = topo.components[c]
    end
-   return { count = #rows, links = links, first = rows[1] and rows[1].name, unnamed = some(names) }
+   for _, row in ipairs(rows) do
+      local adapts = topo:adapts(row.members[1])
+      chosen = chosen + (adapts and 1 or 0)
+      first = first or not adapts and row.name
+   end
+   return { count = #rows, links = links, adaptive = chosen,
+      first = first or rows[1] and rows[1].name, unnamed = some(names) }
 end
 
 local function sweep(o, rows, err)

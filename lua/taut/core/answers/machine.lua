@@ -28,6 +28,7 @@ local function set_rows(self)
          members[k] = self.site.topo.components[c]
       end
       list[i] = { name = s.name, links = members, state = s.state, last = s.last,
+         adaptive = self.site.topo:adapts(s.members[1]) or nil,
          left = v and v.left, since = v and v.since, text = v and self.diagnosis:set_words(v) }
    end
    return list, links

@@ -126,7 +126,8 @@ local function of_router(self, r)
          cables[i] = topo:cable(c)
       end
       sets[#sets + 1] = is_here and { text = (self.diagnosis:set_words(v)), left = v.left,
-         since = v.since, state = v.state, cables = cables } or nil
+         since = v.since, state = v.state, cables = cables,
+         adaptive = topo:adapts(v.members[1]) or nil } or nil
    end
    return { router = topo.router_name[r], links = links, sets = sets,
       asked = topo.asked_at ~= nil, now = loop.time() }

@@ -61,7 +61,8 @@ end
 local function sets(self)
    local list = json.array {}
    for i, v in ipairs(self.diagnosis:set_verdicts()) do
-      list[i] = { text = (self.diagnosis:set_words(v)), since = v.since, left = v.left }
+      list[i] = { text = (self.diagnosis:set_words(v)), since = v.since, left = v.left,
+         adaptive = self.site.topo:adapts(v.members[1]) or nil }
    end
    return list
 end

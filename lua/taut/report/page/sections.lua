@@ -128,7 +128,8 @@ function sections.first(d)
    end
    for _, v in ipairs(d.status.sets) do
       items[#items + 1] = html.tag("li", nil, v.text .. ". `taut repair SWITCH` names its " ..
-         "cables; with `addresses` in taut.lua Taut finds the one.")
+         "cables; " .. (v.adaptive and "where a sweep's counters speak against one of them, "
+         or "with `addresses` in taut.lua ") .. "Taut finds the one.")
    end
    if #d.status.held > 0 then
       items[#items + 1] = html.tag("li", nil, ("%s would be drained, and something holds that " ..

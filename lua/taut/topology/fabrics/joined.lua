@@ -95,6 +95,10 @@ function Joined:hashes(c)
    return self:fabric_of(c).topo.is_hashed
 end
 
+function Joined:adapts(c)
+   return self:fabric_of(c).topo.is_adaptive
+end
+
 -- Programs of one fabric know no name of it: what only one has is meant.
 local function named(self, id, name)
    local found = id[name]

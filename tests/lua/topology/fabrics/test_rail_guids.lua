@@ -193,14 +193,16 @@ end
 function tests.test_a_port_of_two_fabrics_is_told_apart_by_name()
    local function built(a, b)
       return assert(topology.build { kind = "fabrics", fabrics = {
-         a = { kind = "fattree", wiring = wiring_of "whole.txt", rails = a, interfaces = { "ib*" } },
+         a = { kind = "fattree", wiring = wiring_of "whole.txt", rails = a,
+            interfaces = { "ib*" } },
          b = { kind = "fattree", wiring = wiring_of "whole.txt", rails = b,
             interfaces = { "ib*.8001" } } } })
    end
    local topo = built(2, 2)
    lu.assertEquals(topo.port_guids[guid(2, 1)], false)
    lu.assertEquals(placed(topo, "wk02", { e("ib0", guid(2, 1)), e("ib1", guid(2, 2)),
-      e("ib0.8001", guid(2, 1)), e("ib1.8001", guid(2, 2)) }), "ib0/1 ib1/2 ib0.8001/3 ib1.8001/4")
+      e("ib0.8001", guid(2, 1)), e("ib1.8001", guid(2, 2)) }),
+      "ib0/1 ib1/2 ib0.8001/3 ib1.8001/4")
    -- one that only one of them uses is that one's, whichever comes first
    for _, topo_of in ipairs { built(1, 2), built(2, 1) } do
       lu.assertEquals(topo_of.port_guids[guid(2, 1)], false)

@@ -53,6 +53,16 @@ function tests.test_tests_go_by_tables_and_jobs_adaptively()
    lu.assertIs(topo.traffic.component_id, topo.component_id)
 end
 
+-- Which of the links a test took can be asked for where a hash chooses it, and where tables do.
+function tests.test_who_chooses_a_link_of_a_set()
+   local function adapts(routing)
+      local topo = built(routing)
+      return topo:adapts(topo.first_link) == true
+   end
+   lu.assertEquals({ adapts "adaptive", adapts "ecmp", adapts(BOTH), adapts { [0] = "adaptive" } },
+      { true, false, false, true })
+end
+
 function tests.test_levels_that_are_routed_alike_are_one_topology()
    local topo = built { [0] = "dmodk", [1] = "adaptive", tests = 0 }
    lu.assertNil(topo.traffic)
