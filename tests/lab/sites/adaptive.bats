@@ -12,11 +12,10 @@ load infiniband.bash
 
 setup_file() { can_have_lab || true; }
 setup() {
-    lab_test
     local missing
+    each_setup
     missing=$(ib_missing)
     [ -z "$missing" ] || skip "$missing"
-    each_setup
     JOBS_MOST=6 dir=$BATS_TEST_TMPDIR out=$BATS_TEST_TMPDIR/out
 }
 teardown() { each_teardown; }

@@ -4,7 +4,7 @@
 # is the lab's wiring.  Packets go over the lab, sweeps over ibsim.  Sourced after lib/tests.bash.
 
 # shellcheck source=/dev/null
-. "$TAUT_SRCDIR/tests/system/ibsim.bash"
+. "$(dirname "${BASH_SOURCE[0]}")/../../system/ibsim.bash"
 
 # Where the tools and the subnet manager sit: an administration host of a leaf's, which is no node.
 IB_ADMIN=H-000000000000ad00
