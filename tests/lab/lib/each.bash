@@ -3,8 +3,8 @@
 # Each test has a lab of its own.
 
 each_setup() {
+    export LAB_NAME=${LAB_BASE:=${LAB_NAME:-test}}-fabrics-$$ # before a skip: teardown takes it down
     lab_test
-    export LAB_NAME=${LAB_BASE:=${LAB_NAME:-test}}-fabrics-$$
 }
 
 each_teardown() {
