@@ -316,8 +316,10 @@ static void send_payload(struct taut_sender *s, struct taut_sender_stream *st,
 {
     st->rest_until_ns = 0;
     for (int sends = 0; sends < SENDS_PER_RUN; sends++) {
-        int64_t room = st->limit_bytes -
-                       s->endpoint->transport->queued(s->endpoint, st->id);
+        int64_t room = s->endpoint->is_paced
+                           ? INT64_MAX
+                           : st->limit_bytes - s->endpoint->transport->queued(
+                                                   s->endpoint, st->id);
         ssize_t n;
 
         if (room < st->limit_bytes / REFILL) {

@@ -57,6 +57,7 @@ static struct taut_endpoint *inner_of(struct taut_endpoint *ep)
     }
     if (s->opening->error || *ep->why.text)
         ep->why = s->opening->err;
+    ep->is_paced = s->opening->inner.is_paced;
     return s->opening->error ? NULL : &s->opening->inner;
 }
 

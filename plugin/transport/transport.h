@@ -39,6 +39,8 @@ struct taut_endpoint {
     char name[TAUT_ENDPOINT_TEXT];          /* what HELLO tells of it */
     struct taut_error why;                  /* no stream opens yet, or ever */
     int fd;                                 /* the transport's own; or -1 */
+    bool is_paced;                          /* it lets little stand on the
+                                             * way, whoever sends */
     bool is_quiet;                          /* nobody knocks at 'fd' in this
                                              * round of the poll loop */
     void *state;                            /* the transport's own */

@@ -26,9 +26,11 @@
 #define TAUT_OFI_SENDS 16
 #define TAUT_OFI_RECEIVES 40
 /* Messages with data under way to one peer's connection at most, so that those of two
- * peers, and others, find a receive posted: what does not is sent again by the adapter
- * after a pause (RNR timer) in which a test of 25 ms at 400 Gb/s could send 30 MB. */
+ * peers (no phase has more to one), and others, find a receive posted: what does not is
+ * sent again by the adapter after a pause (RNR timer) in which a test of 25 ms at
+ * 400 Gb/s could send 30 MB. */
 #define TAUT_OFI_WINDOW 16
+_Static_assert(2 * TAUT_OFI_WINDOW < TAUT_OFI_RECEIVES, "two peers, and others");
 
 /* A buffer, ours or the provider's.  libfabric hands back the address of
  * 'context'. */

@@ -12,8 +12,8 @@
  *
  * Where each peer has a connection, all of them share the receives that an endpoint
  * has posted, and nothing holds a sender back before these run out.  So the data of
- * all streams to one peer are at most TAUT_OFI_WINDOW messages under way, and one of
- * each stream that has none: those that come first would leave the last of 16 none. */
+ * all streams to one peer are at most TAUT_OFI_WINDOW messages under way, of which each
+ * stream has the same share: those that come first would leave the last of 16 none. */
 #include <config.h>
 
 #include <errno.h>
@@ -33,10 +33,9 @@
 #define CHUNK_MIN_PINNED 2048 /* of connections, whose heads are smaller */
 
 /* Of a connection nothing that was sent can be taken back: it goes out when the next
- * test has begun.  So a stream has no more under way than this of its rate, and as many
- * of the least messages until that is known. */
-#define WINDOW_US 8000
-#define WINDOW_FIRST 4
+ * test has begun.  So a stream has no more under way than so many messages, and as many
+ * of the least until its rate is known. */
+#define MESSAGES 4
 #define BURST_BYTES (64 * 1024) /* pass buckets of tokens at once: no rate */
 
 static size_t least_chunk(const struct taut_ofi_streams *o)
@@ -52,7 +51,17 @@ static struct taut_ofi_stream *find(struct taut_ofi_streams *o, uint64_t number)
     return s->state != TAUT_OFI_STATE_FREE && s->own == number ? s : NULL;
 }
 
-int taut_ofi_stream_new(struct taut_ofi_streams *o, enum taut_ofi_state state)
+/* What counts messages to the stream's peer, or NULL: there are no connections. */
+static struct taut_ofi_share *share_of(struct taut_ofi_streams *o,
+                                       const struct taut_ofi_stream *s)
+{
+    return o->net.msg != NULL && s->address < TAUT_OFI_PEERS
+               ? &o->shares[s->address]
+               : NULL;
+}
+
+int taut_ofi_stream_new(struct taut_ofi_streams *o, enum taut_ofi_state state,
+                        fi_addr_t address)
 {
     uint64_t noise;
 
@@ -68,8 +77,11 @@ int taut_ofi_stream_new(struct taut_ofi_streams *o, enum taut_ofi_state state)
         s->own =
             (noise | TAUT_OFI_STREAMS) / TAUT_OFI_STREAMS * TAUT_OFI_STREAMS +
             (uint64_t)i;
+        s->address = address;
+        if (share_of(o, s) != NULL)
+            share_of(o, s)->streams++;
         s->chunk = least_chunk(o);
-        s->window = WINDOW_FIRST * s->chunk;
+        s->window = MESSAGES * s->chunk;
         s->opened_ns = taut_now_ns();
         if (i >= o->used)
             o->used = i + 1;
@@ -120,53 +132,48 @@ void taut_ofi_tell_due(struct taut_ofi_streams *o, struct taut_ofi_stream *s)
         s->unacked = 0;
 }
 
-/* Its messages count, where there are connections. */
-static int *under_way_to(struct taut_ofi_streams *o,
-                         const struct taut_ofi_stream *s)
+/* Messages that a stream may have under way. */
+static int most_of(const struct taut_ofi_share *share)
 {
-    return o->net.msg != NULL && s->address < TAUT_OFI_PEERS
-               ? &o->under_way[s->address]
-               : NULL;
+    return share->streams < TAUT_OFI_WINDOW ? TAUT_OFI_WINDOW / share->streams
+                                            : 1;
 }
 
-bool taut_ofi_may_send(const struct taut_ofi_streams *o,
+bool taut_ofi_may_send(struct taut_ofi_streams *o,
                        const struct taut_ofi_stream *s)
 {
-    return s->state == TAUT_OFI_STATE_OPEN &&
-           o->net.free_send_count > TAUT_OFI_RESERVE &&
-           (o->net.msg == NULL || s->address >= TAUT_OFI_PEERS ||
-            s->under_way == 0 ||
-            (o->under_way[s->address] < TAUT_OFI_WINDOW &&
-             s->sent_bytes - s->acked_bytes < (int64_t)s->window));
+    const struct taut_ofi_share *share = share_of(o, s);
+
+    if (s->state != TAUT_OFI_STATE_OPEN ||
+        o->net.free_send_count <= TAUT_OFI_RESERVE)
+        return false;
+    return share == NULL ||
+           (share->under_way < TAUT_OFI_WINDOW &&
+            s->under_way < most_of(share) &&
+            s->sent_bytes - s->acked_bytes < (int64_t)s->window);
 }
 
 static void note_sent(struct taut_ofi_streams *o, struct taut_ofi_stream *s)
 {
-    int *count = under_way_to(o, s);
+    struct taut_ofi_share *share = share_of(o, s);
 
-    if (count == NULL)
+    if (share == NULL)
         return;
-    s->ends[(s->oldest + s->under_way++) % TAUT_OFI_WINDOW] = s->sent_bytes;
-    ++*count;
-}
-
-static void note_acked(struct taut_ofi_streams *o, struct taut_ofi_stream *s)
-{
-    int *count = under_way_to(o, s);
-
-    while (s->under_way > 0 && s->ends[s->oldest] <= s->acked_bytes) {
-        s->oldest = (s->oldest + 1) % TAUT_OFI_WINDOW;
-        s->under_way--;
-        --*count;
-    }
+    s->sent[(s->oldest + s->under_way++) % TAUT_OFI_WINDOW] =
+        (struct taut_ofi_sent){.end = s->sent_bytes,
+                               .bytes = s->sent_bytes - s->acked_bytes,
+                               .at_ns = taut_now_ns()};
+    share->under_way++;
 }
 
 void taut_ofi_stream_end(struct taut_ofi_streams *o, struct taut_ofi_stream *s)
 {
-    int *count = under_way_to(o, s);
+    struct taut_ofi_share *share = share_of(o, s);
 
-    if (count != NULL)
-        *count -= s->under_way;
+    if (share != NULL && s->state != TAUT_OFI_STATE_FREE) {
+        share->under_way -= s->under_way;
+        share->streams--;
+    }
     s->under_way = 0;
     s->state = TAUT_OFI_STATE_FREE;
 }
@@ -209,10 +216,9 @@ static void take_open(struct taut_ofi_streams *o,
 
     if (taut_ofi_peer(&o->net, name, head->length, true, &address) < 0)
         return;
-    i = taut_ofi_stream_new(o, TAUT_OFI_STATE_WAITING);
+    i = taut_ofi_stream_new(o, TAUT_OFI_STATE_WAITING, address);
     if (i < 0)
         return;
-    o->streams[i].address = address;
     o->streams[i].peer = head->value;
     o->streams[i].due = TAUT_OFI_OPENED;
     taut_ofi_tell_due(o, &o->streams[i]);
@@ -235,13 +241,12 @@ static size_t between(double x, size_t least, size_t most)
     return x < (double)least ? least : x < (double)most ? (size_t)x : most;
 }
 
-/* As much as the rate carries in CHUNK_US, and in WINDOW_US; not yet known at the
- * start, and what passes buckets of tokens at once tells nothing of it. */
+/* As much as the rate carries in CHUNK_US; not yet known at the start, and what passes
+ * buckets of tokens at once tells nothing of it. */
 static void adjust_chunk(const struct taut_ofi_streams *o,
                          struct taut_ofi_stream *s)
 {
     int64_t now_ns = taut_now_ns();
-    size_t most = taut_ofi_payload(o), least = least_chunk(o);
 
     if (s->acked_bytes < BURST_BYTES)
         return;
@@ -249,23 +254,68 @@ static void adjust_chunk(const struct taut_ofi_streams *o,
         s->burst_ns = now_ns;
         s->burst_bytes = s->acked_bytes;
     }
-    if (now_ns == s->burst_ns)
-        return;
-    double per_us = (double)(s->acked_bytes - s->burst_bytes) * 1000 /
-                    (double)(now_ns - s->burst_ns);
-    s->chunk = between(per_us * CHUNK_US, least, most);
-    s->window = between(per_us * WINDOW_US, WINDOW_FIRST * least,
-                        TAUT_OFI_WINDOW * most);
+    if (now_ns > s->burst_ns)
+        s->chunk =
+            between((double)(s->acked_bytes - s->burst_bytes) * 1000 *
+                        CHUNK_US / (double)(now_ns - s->burst_ns),
+                    least_chunk(o), taut_ofi_payload(o));
+}
+
+/* Twice as much under way each time while answers come hardly later than the quickest:
+ * it does not stand anywhere.  Then as much as the rate carries in that time, and half of
+ * it, and in CHUNK_US a message.  What is late with the least under way is not late by it:
+ * the receiver, or others' queues, take so long. */
+static void adjust_window(struct taut_ofi_streams *o, struct taut_ofi_stream *s,
+                          const struct taut_ofi_sent *sent, int64_t acked)
+{
+    int most = most_of(share_of(o, s));
+    int messages = most < MESSAGES ? most : MESSAGES;
+    int64_t stand_ns = (int64_t)messages * CHUNK_US * 1000, usual_ns;
+    int64_t trip_ns = taut_now_ns() - sent->at_ns;
+    size_t least = (size_t)messages * least_chunk(o);
+    double window = (double)s->window + (double)acked;
+
+    if (s->least_ns == 0 || trip_ns < s->least_ns)
+        s->least_ns = trip_ns;
+    usual_ns = s->least_ns * 3 / 2;
+    if (trip_ns > usual_ns + stand_ns / 2)
+        window = (double)sent->bytes * (double)(usual_ns + stand_ns) /
+                 (double)trip_ns;
+    if (window <= (double)least && trip_ns > usual_ns + stand_ns)
+        s->least_ns = trip_ns;
+    s->window = between(window, least, (size_t)most * taut_ofi_payload(o));
+    s->chunk = between((double)s->window / messages, least_chunk(o),
+                       taut_ofi_payload(o));
+}
+
+/* All that the peer has taken is under way no more. */
+static void note_acked(struct taut_ofi_streams *o, struct taut_ofi_stream *s,
+                       int64_t acked)
+{
+    const struct taut_ofi_sent *last = NULL;
+
+    while (s->under_way > 0 && s->sent[s->oldest].end <= s->acked_bytes) {
+        last = &s->sent[s->oldest];
+        s->oldest = (s->oldest + 1) % TAUT_OFI_WINDOW;
+        s->under_way--;
+        share_of(o, s)->under_way--;
+    }
+    if (last != NULL)
+        adjust_window(o, s, last, acked);
 }
 
 static void take_ack(struct taut_ofi_streams *o, struct taut_ofi_stream *s,
                      uint64_t bytes)
 {
-    if (bytes > (uint64_t)s->sent_bytes || (int64_t)bytes < s->acked_bytes)
+    int64_t acked = (int64_t)bytes - s->acked_bytes;
+
+    if (bytes > (uint64_t)s->sent_bytes || acked < 0)
         return;
     s->acked_bytes = (int64_t)bytes;
-    note_acked(o, s);
-    adjust_chunk(o, s);
+    if (share_of(o, s) != NULL)
+        note_acked(o, s, acked);
+    else
+        adjust_chunk(o, s);
 }
 
 /* Returns true when the message is still needed. */

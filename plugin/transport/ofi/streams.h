@@ -18,6 +18,13 @@ enum taut_ofi_state {
     TAUT_OFI_STATE_OPEN,
 };
 
+/* A message with data, under way. */
+struct taut_ofi_sent {
+    int64_t end;   /* sent_bytes after it */
+    int64_t bytes; /* under way then, its own among them */
+    int64_t at_ns;
+};
+
 struct taut_ofi_stream {
     enum taut_ofi_state state;
     uint64_t own, peer; /* its number here and there */
@@ -26,22 +33,27 @@ struct taut_ofi_stream {
     enum taut_ofi_type due; /* OPEN or OPENED has yet to go out */
     size_t chunk, window; /* bytes of a message, and under way */
     int64_t opened_ns, rtt_ns;
+    int64_t least_ns; /* quickest answer, 0: none yet */
     int64_t burst_ns, burst_bytes; /* when and where the rate begins */
     int64_t sent_bytes, acked_bytes;
-    int64_t ends[TAUT_OFI_WINDOW]; /* of what is under way: sent_bytes after each
-                                      message, a ring, the oldest at 'oldest' */
+    struct taut_ofi_sent sent[TAUT_OFI_WINDOW]; /* a ring, the oldest at 'oldest' */
     int oldest, under_way;
     int64_t taken_bytes; /* by our side */
     int unacked;         /* messages taken and not acknowledged */
     struct taut_ofi_buffer *first, *last; /* what came and was not taken */
 };
 
+/* Where the receives of peers may run out. */
+struct taut_ofi_share {
+    int streams;   /* to this peer */
+    int under_way; /* messages with data */
+};
+
 struct taut_ofi_streams {
     struct taut_ofi_streams *next; /* left open */
     struct taut_ofi net;
     struct taut_ofi_stream streams[TAUT_OFI_STREAMS];
-    int under_way[TAUT_OFI_PEERS]; /* messages with data, by address, where
-                                      peers' receives may run out */
+    struct taut_ofi_share shares[TAUT_OFI_PEERS]; /* by address */
     int used; /* no stream at or above this was ever used */
 };
 
@@ -51,9 +63,10 @@ static inline size_t taut_ofi_payload(const struct taut_ofi_streams *o)
     return o->net.message - sizeof(struct taut_ofi_head);
 }
 
-/* A new stream.  Returns its place, or -1 with errno ENOBUFS or why there are
+/* A new stream with a peer.  Returns its place, or -1 with errno ENOBUFS or why there are
  * no random bytes. */
-int taut_ofi_stream_new(struct taut_ofi_streams *o, enum taut_ofi_state state);
+int taut_ofi_stream_new(struct taut_ofi_streams *o, enum taut_ofi_state state,
+                        fi_addr_t address);
 
 /* A message without payload.  Returns 0, or -1 with errno EAGAIN or why. */
 int taut_ofi_tell(struct taut_ofi_streams *o, struct taut_ofi_stream *s,
@@ -63,7 +76,7 @@ int taut_ofi_tell(struct taut_ofi_streams *o, struct taut_ofi_stream *s,
 void taut_ofi_tell_due(struct taut_ofi_streams *o, struct taut_ofi_stream *s);
 
 /* May a message with data go out: is a buffer free, and a receive of the peer's? */
-bool taut_ofi_may_send(const struct taut_ofi_streams *o,
+bool taut_ofi_may_send(struct taut_ofi_streams *o,
                        const struct taut_ofi_stream *s);
 
 /* The stream is over: what it had under way is nobody's. */

@@ -82,6 +82,7 @@ static int ofi_open(struct taut_endpoint *ep,
         0) {
         taut_hex(ep->name, o->net.name, o->net.name_length);
         ep->transport = &taut_transport_module;
+        ep->is_paced = o->net.msg != NULL;
         return 0;
     }
     saved = errno;
@@ -107,7 +108,7 @@ static void sleep_on_both(struct taut_pollset *set, const struct taut_ofi *net)
         sleep_on(set, net->eq_fd);
 }
 
-static bool is_ready(const struct taut_ofi_streams *o,
+static bool is_ready(struct taut_ofi_streams *o,
                      const struct taut_ofi_stream *s, short events)
 {
     if (s->error || o->net.error)
@@ -170,10 +171,9 @@ static int ofi_connect(struct taut_endpoint *ep, const char *peer, int port)
     (void)port;
     if (n < 0 || taut_ofi_peer(&o->net, name, (size_t)n, false, &address) < 0)
         return -1;
-    i = taut_ofi_stream_new(o, TAUT_OFI_STATE_OPENING);
+    i = taut_ofi_stream_new(o, TAUT_OFI_STATE_OPENING, address);
     if (i < 0)
         return -1;
-    o->streams[i].address = address;
     o->streams[i].due = TAUT_OFI_OPEN;
     taut_ofi_tell_due(o, &o->streams[i]);
     return i;
