@@ -6,6 +6,7 @@ local events = require "taut.events"
 local fabricsim = require "lib.fabricsim"
 local json = require "taut.json"
 local lu = require "luaunit"
+local memory = require "taut.diagnose.memory"
 local share = require "taut.diagnose.share"
 local tables = require "taut.base.tables"
 local topology = require "taut.topology"
@@ -362,6 +363,38 @@ function tests.test_a_cable_named_by_its_set_is_well_when_the_set_is()
    lu.assertEquals(w.said[2], "over: one of 6 uplinks of leaf3 is slow")
    lu.assertEquals(w.diagnosis:verdicts(), {})
    lu.assertNil(w.diagnosis:record(c).hard)
+end
+
+-- After a start of tautd the set stood beside its cable, and the cable stood when the set was well.
+function tests.test_a_restart_keeps_a_cable_with_its_set()
+   local w, c = one_of_six(3)
+   accused(w, { [c] = w.now })
+   local again = diagnose.new(w.topo, S)
+   again:restore(c, assert(memory.unpack(memory.pack(w.diagnosis, c), w.topo, {})))
+   again:restored()
+   lu.assertTrue(again:restore_sets(json.decode(json.encode(w.diagnosis:pack_sets()))))
+   w.diagnosis = again
+   lu.assertEquals(again:narrow(w.now), {}) -- nothing new
+   lu.assertEquals(again:set_verdicts(), {})
+   lu.assertEquals(again:verdicts()[1].component, c)
+   w.left[c] = nil
+   w:play(600, anybody)
+   lu.assertEquals(w.said[2], "over: one of 6 uplinks of leaf3 is slow")
+   lu.assertEquals(again:verdicts(), {})
+   lu.assertNil(again:record(c).hard)
+end
+
+-- Other routes, as when a link fails: what was known of sets is void, and they are named anew.
+function tests.test_a_set_that_is_named_anew_has_its_cable_still()
+   local w, c = one_of_six(3)
+   accused(w, { [c] = w.now })
+   w.diagnosis.sets:begin(w.diagnosis)
+   w:play(60, anybody)
+   lu.assertEquals(#w.said, 2) -- named again
+   lu.assertEquals(w.diagnosis:set_verdicts(), {})
+   w.left[c] = nil
+   w:play(600, anybody)
+   lu.assertEquals(w.diagnosis:verdicts(), {})
 end
 
 -- What was found before the set was slow speaks for its link, too.

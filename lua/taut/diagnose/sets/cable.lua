@@ -3,20 +3,37 @@
 -- links alone: hard evidence, a sweep's counters, what switches log.  (Where ways can be asked for,
 -- tests do it: those of a set that was named are aimed at its links in turn.)
 local settle = require "taut.diagnose.settle"
+local tables = require "taut.base.tables"
 local text = require "taut.diagnose.sets.text"
 
 local cable = {}
 
 local BEFORE_S = 86400 -- what was said of a link so long before its set was first low counts, too
 
+-- Was the link, which is named, named by this set, before tautd was started anew or routes changed?
+-- Not where another set that it is in may have named it.
+local function is_of(self, c, v)
+   local fact = self:record(c).hard
+   if not (fact and fact.of_set) then
+      return false
+   end
+   for other in pairs(self.sets.standing) do
+      if other ~= v and (other.cable == c or other.since == fact.since
+         and tables.find(other.members, function(m) return m == c end)) then
+         return false
+      end
+   end
+   return true
+end
+
 -- The one link of the set that something speaks against; nil where there are several, or where one
--- is known already.
+-- is known already, but by this set.
 local function only(self, v)
    local found
    for _, c in ipairs(v.members) do
       local k = self:record(c)
       if self:is_decided(c) then
-         return k.by_hard and not k.hard and c or nil -- named before tautd was started anew
+         return is_of(self, c, v) and c or nil
       elseif k and k.hard or self.accuses(c, v.first - BEFORE_S) then
          if found then
             return nil
@@ -48,7 +65,9 @@ function cable.review(self, set_changes, now)
       local c = not v.cable and only(self, v)
       if c then
          v.cable = c
-         settle.found(self, c, fact_of(self, v), now, changes)
+         if not self:is_decided(c) then
+            settle.found(self, c, fact_of(self, v), now, changes)
+         end
       end
    end
    return changes
