@@ -209,7 +209,7 @@ static void clear(struct taut_evidence *e, uint32_t c, double share,
             taut_run_clear_until(e, c, time);
     }
     if (is_over)
-        e->of[c].is_scattered = false;
+        taut_bouts_end_chain(e, c);
     if (e->of[c].is_watched)
         taut_evidence_touch(e, c);
     if (time < e->cleared[c])

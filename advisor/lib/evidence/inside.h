@@ -292,6 +292,9 @@ bool taut_evidence_is_new_node(struct taut_evidence *e, uint32_t endpoint);
  * not clear c: if that is more than the last bout showed, c's chain ends. */
 void taut_bouts_whole(struct taut_evidence *e, uint32_t c, double share);
 
+/* The chain of c ends, if there is one: c is judged, and kept, without it. */
+void taut_bouts_end_chain(struct taut_evidence *e, uint32_t c);
+
 /* The run of c ends, by a test that clears it and may be whole: keep what the run
  * showed.  A test shows this share of c, which is named as coming and going: is it
  * its ceiling again? */

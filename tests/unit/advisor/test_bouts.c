@@ -601,6 +601,16 @@ START_TEST(a_level_just_below_good_weighs_less)
 }
 END_TEST
 
+static bool was_touched(uint32_t c)
+{
+    uint32_t n;
+    const uint32_t *list = taut_evidence_touched(ev, &n);
+
+    while (n > 0 && list[n - 1] != c)
+        n--;
+    return n > 0;
+}
+
 /* Tests of two senders at once show all of the link, those of one, whose way carries
  * less, only a part, so that they clear nothing: what is whole of them is so all the
  * same. */
@@ -623,6 +633,7 @@ START_TEST(a_stream_that_got_all_it_could_ends_what_is_never_whole)
         add_test(&t);
         end_event((26 + i) * HOUR);
         ck_assert(judge_bouts(x).is_any == (i < 2));
+        ck_assert(was_touched(x) == (i == 2)); /* so that it is kept */
     }
     graph->capacity[taut_graph_rx(9)] = 1;
 }

@@ -214,7 +214,15 @@ void taut_bouts_whole(struct taut_evidence *e, uint32_t c, double share)
 
     if (e->of[c].is_scattered && list != NULL && list->n > 0 &&
         share > (double)list->at[list->n - 1].share)
-        e->of[c].is_scattered = false;
+        taut_bouts_end_chain(e, c);
+}
+
+void taut_bouts_end_chain(struct taut_evidence *e, uint32_t c)
+{
+    if (!e->of[c].is_scattered)
+        return;
+    e->of[c].is_scattered = false;
+    taut_evidence_touch(e, c);
 }
 
 void taut_bouts_again(struct taut_evidence *e, uint32_t c,
