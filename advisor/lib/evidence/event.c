@@ -222,11 +222,10 @@ static void clear(struct taut_evidence *e, uint32_t c, double share,
 }
 
 /* A test that shows something of c without clearing it; what it got of what it could
- * get, and not of what c carries, says whether c is slow at any level.  Several streams
- * win back what c loses. */
+ * get, and not of what c carries, says whether c is slow at any level: a suspect is
+ * judged by it.  Several streams win back what c loses. */
 static void note_shown(struct taut_evidence *e, const struct taut_pending *p,
-                       uint32_t c, double share,
-                       double reach, double time)
+                       uint32_t c, double share, double reach, double time)
 {
     bool is_whole =
         p->m.streams == 1 && share >= e->rules.clear_most * reach;
@@ -237,8 +236,11 @@ static void note_shown(struct taut_evidence *e, const struct taut_pending *p,
     if (run == NULL)
         return;
     taut_run_glimpse(e, run, TAUT_GLIMPSE_BEST, share, time);
-    if (is_whole)
-        taut_run_glimpse(e, run, TAUT_GLIMPSE_WHOLE, share, time);
+    if (!is_whole)
+        return;
+    taut_run_glimpse(e, run, TAUT_GLIMPSE_WHOLE, share, time);
+    if (e->of[c].is_watched)
+        taut_evidence_touch(e, c);
 }
 
 static void take_stage(struct taut_evidence *e, const struct taut_pending *p,

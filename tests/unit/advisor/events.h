@@ -107,4 +107,15 @@ static inline uint32_t count_low(uint32_t c)
     return n;
 }
 
+/* By the last event. */
+static inline bool was_touched(uint32_t c)
+{
+    uint32_t n;
+    const uint32_t *list = taut_evidence_touched(ev, &n);
+
+    while (n > 0 && list[n - 1] != c)
+        n--;
+    return n > 0;
+}
+
 #endif

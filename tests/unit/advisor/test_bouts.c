@@ -601,16 +601,6 @@ START_TEST(a_level_just_below_good_weighs_less)
 }
 END_TEST
 
-static bool was_touched(uint32_t c)
-{
-    uint32_t n;
-    const uint32_t *list = taut_evidence_touched(ev, &n);
-
-    while (n > 0 && list[n - 1] != c)
-        n--;
-    return n > 0;
-}
-
 /* Tests of two senders at once show all of the link, those of one, whose way carries
  * less, only a part, so that they clear nothing: what is whole of them is so all the
  * same. */

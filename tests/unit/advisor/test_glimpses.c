@@ -156,6 +156,12 @@ START_TEST(whole_tests_speak_against_slow_at_any_level)
     for (int i = 0; i < 12; i++)
         over_half(9, 0.49, 1, (8 + i) * HOUR);
     ck_assert_double_le(score(x, &k), 0);
+    ck_assert(!was_touched(x));
+    taut_evidence_watch(ev, x, true);
+    over_half(9, 0.42, 1, 20 * HOUR);
+    ck_assert(!was_touched(x));
+    over_half(9, 0.49, 1, 20 * HOUR); /* a suspect is judged by it */
+    ck_assert(was_touched(x));
     graph->capacity[taut_graph_rx(9)] = 1;
 }
 END_TEST
