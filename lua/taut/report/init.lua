@@ -239,8 +239,9 @@ end
 --- What tells links of a set apart, "… tells them apart".
 -- @param is_adaptive do switches choose anew, so that no address helps?
 function report.tells_apart(is_adaptive)
-   return is_adaptive and "what a sweep's counters say of one of them, or a service level with "
-      .. "tables for tests (`routing` in taut.lua(5))," or "`addresses` in taut.lua(5)"
+   return is_adaptive and "what a sweep's counters say of one of them, or, on InfiniBand, a "
+      .. "service level with tables for tests (`routing` in taut.lua(5)),"
+      or "`addresses` in taut.lua(5)"
 end
 
 --- Sets of links by state, in words.

@@ -114,8 +114,9 @@ local function print_router(d)
       report.wrap(table.concat(s.cables, "; "), "  cables   ", "           ")
       if s.adaptive then
          report.wrap("errors, width or speed of one of them (`taut fabric errors`, `taut fabric "
-            .. "check`), or tests on a service level with tables (`routing` in taut.lua(5)); "
-            .. "else unplug one cable after the other", "  which    ", "           ")
+            .. "check`), or, on InfiniBand, tests on a service level with tables (`routing` in "
+            .. "taut.lua(5)); else unplug one cable after the other", "  which    ",
+            "           ")
       elseif not d.asked then
          report.wrap("`addresses` in taut.lua(5) has tests ask which link they take; until " ..
             "then, unplug one cable after the other", "  which    ", "           ")

@@ -82,9 +82,9 @@ local function addresses(d, say)
    if s.links > 0 and s.adaptive == s.count then
       say("look", "routing", ("is adaptive: %s tested in %s only, so that a slow one is called " ..
          "\"one of %s\""):format(s.links == 1 and "1 link is" or s.links .. " links are",
-         report.count(s.count, "set"), s.first or "?"), "tests on a service level with tables " ..
-         "(`routing` in taut.lua(5)) know their link; else what a sweep's counters say of one " ..
-         "of a slow set names it (`fabric` there)")
+         report.count(s.count, "set"), s.first or "?"), "on InfiniBand tests on a service " ..
+         "level with tables (`routing` in taut.lua(5)) know their link; else what a sweep's " ..
+         "counters (`fabric` there) or a log say of one of a slow set names it")
    elseif s.links > 0 then
       say("look", "addresses", ("are missing: %s tested in %s only, so that a slow one is " ..
          "called \"one of %s\""):format(s.links == 1 and "1 link is" or s.links .. " links are",
