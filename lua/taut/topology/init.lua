@@ -74,6 +74,9 @@ local unknown = require "taut.topology.unknown"
 -- to any kind
 local ADDED = { addresses = addresses, dynamic = dynamic, node_classes = node_classes }
 
+-- by switches, anew
+local ADAPTIVE = { adaptive = true, doal = true }
+
 local topology = {}
 
 --- Names of the kinds, sorted; a configuration has a constructor of each name.
@@ -107,7 +110,7 @@ function topology.build(conf)
       end
    end
    if ok then
-      topo.is_adaptive = (conf.routing or topo.routing) == "adaptive"
+      topo.is_adaptive = ADAPTIVE[conf.routing or topo.routing] or false
       ok, err = unknown.check_names(topo, conf.capacity)
    end
    return ok and topo or nil, err

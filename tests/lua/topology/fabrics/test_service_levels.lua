@@ -61,6 +61,12 @@ function tests.test_who_chooses_a_link_of_a_set()
    end
    lu.assertEquals({ adapts "adaptive", adapts "ecmp", adapts(BOTH), adapts { [0] = "adaptive" } },
       { true, false, false, true })
+   local function of_hyperx(routing)
+      local topo = assert(topology.build { kind = "hyperx", dims = { 3, 3 }, nodes_per_router = 1,
+         nodes = "n[0-8]", capacity = 1e9, routing = routing })
+      return topo:adapts(topo.first_link)
+   end
+   lu.assertEquals({ of_hyperx "doal", of_hyperx "dor" }, { true, false })
 end
 
 function tests.test_levels_that_are_routed_alike_are_one_topology()
