@@ -117,6 +117,17 @@ end
 
 ---------------------------------------------------------------- what is forgotten
 
+local function follow_forgotten(self, changes, touched)
+   for _, change in ipairs(changes) do
+      touched[change.component] = true
+   end
+   on_changes(self, changes)
+   local of_sets = self.diagnosis:take_set_changes()
+   self.news:sets(of_sets)
+   self.records:sets(of_sets)
+   self.records:components(touched)
+end
+
 --- What spoke against components is forgotten.
 -- @param list of components
 -- @param probation_s seconds of probation, 0 for none
@@ -126,8 +137,7 @@ function Findings:forget(list, probation_s)
       self.diagnosis:forget(c, now, probation_s, changes)
       touched[c] = true
    end
-   on_changes(self, changes)
-   self.records:components(touched)
+   follow_forgotten(self, changes, touched)
 end
 
 --- Components went with their node: what comes in their place is untested.
@@ -141,8 +151,7 @@ function Findings:left(list)
       end
       self.coverage:forget(c)
    end
-   on_changes(self, changes)
-   self.records:components(touched)
+   follow_forgotten(self, changes, touched)
 end
 
 --- Components were repaired: they are on probation.

@@ -230,7 +230,7 @@ end
 function Diagnosis:forget(c, now, probation_s, changes)
    local k = self:component(c)
    self.evidence:forget(c)
-   self.sets:forget(c)
+   local over = self.sets:forget(c)
    k.left, k.evidence, k.case, k.ruled_out, k.suspect_at, k.by_hard = nil, nil, nil, nil, nil, nil
    k.loss = nil
    k.probation_until = probation_s and probation_s > 0 and now + probation_s or nil
@@ -241,6 +241,9 @@ function Diagnosis:forget(c, now, probation_s, changes)
       local more = settle.hard(self, c, now)
       table.move(more, 1, #more, #changes + 1, changes)
    end
+   cable.take_back(self, over, now, changes)
+   self.set_changes = table.move(over, 1, #over, #(self.set_changes or {}) + 1,
+      self.set_changes or {})
 end
 
 --- A component is not there any more: what comes in its place is another, and untested.

@@ -397,6 +397,20 @@ function tests.test_a_set_that_is_named_anew_has_its_cable_still()
    lu.assertEquals(w.diagnosis:verdicts(), {})
 end
 
+-- Another link of the set was repaired: nobody was told that the set is slow no longer, and the
+-- cable stood without it.
+function tests.test_a_repair_of_another_link_of_its_set_takes_the_cable_back()
+   local w, c = one_of_six(3)
+   accused(w, { [c] = w.now })
+   local changes = {}
+   w.diagnosis:take_set_changes()
+   w.diagnosis:forget(w:link(3, 4, true), w.now, 0, changes)
+   lu.assertEquals(w.diagnosis:verdicts(), {})
+   lu.assertEquals(changes[#changes].component, c)
+   local over = w.diagnosis:take_set_changes()
+   lu.assertEquals({ #over, over[1].over }, { 1, true })
+end
+
 -- What was found before the set was slow speaks for its link, too.
 function tests.test_a_link_with_hard_evidence_does_not_hide_its_set()
    local w = world(3)

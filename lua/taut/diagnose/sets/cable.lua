@@ -49,18 +49,24 @@ local function fact_of(self, v)
       why = text.subject(self.topo, v) .. "; of these links only this one has errors" }
 end
 
---- Name the links that sets come down to, and take back what rested on a set that is well again.
+--- Take back what rested on a set that is well again.
 -- @param self the diagnosis
 -- @param set_changes verdicts on sets that are new or over
--- @return changes
-function cable.review(self, set_changes, now)
-   local changes = {}
+-- @param changes are added to
+function cable.take_back(self, set_changes, now, changes)
    for _, v in ipairs(set_changes) do
       local k = v.over and v.cable and self:record(v.cable)
       if k and k.hard and k.hard.of_set then
          settle.taken_back(self, v.cable, now, changes)
       end
    end
+end
+
+--- The same, and name the links that sets come down to.
+-- @return changes
+function cable.review(self, set_changes, now)
+   local changes = {}
+   cable.take_back(self, set_changes, now, changes)
    for v in pairs(self.sets.standing) do
       local c = not v.cable and only(self, v)
       if c then

@@ -171,9 +171,11 @@ function decide.well(self, set, window)
    end
 end
 
-function decide.forget(self, set)
-   for window in pairs(set.named) do
+-- @param over its verdicts are added to these
+function decide.forget(self, set, over)
+   for window, v in pairs(set.named) do
       decide.well(self, set, window)
+      over[#over + 1] = v
    end
    set.runs = {}
    weigh.clear(set.tally)

@@ -228,10 +228,13 @@ function Sets:mark(c, by)
 end
 
 --- Forget what was counted of the sets that a component belongs to: it was repaired.
+-- @return their verdicts, which are over
 function Sets:forget(c)
+   local over = {}
    for _, set in ipairs(self.of[c] or {}) do
-      decide.forget(self, set)
+      decide.forget(self, set, over)
    end
+   return over
 end
 
 --- The sets that have a slow member.
