@@ -73,7 +73,7 @@ verdicts() { status 'for _, v in ipairs(s.verdicts) do print(v.component, v.stat
     mark
     lab daemon restart tautd
     wait_until 20 says tautd '8 nodes, 24 components'
-    ! says tautd 'the topology has changed'
+    ! says tautd 'the topology has changed' || false
     diff <(echo "$before") <(known)
     lab exec taut on
     lab heal --all

@@ -64,7 +64,7 @@ survey() {
     lab exec taut status | grep -Eq '24 ok, 0 suspect, 0 slow'
     lab exec taut links | grep -q 'top' && return 1
     lab exec taut advise -N 4 | grep -Eq 'n\[0-3\]|n\[4-7\]'
-    ! lab exec taut advise -N 6 >"$out" 2>&1
+    ! lab exec taut advise -N 6 >"$out" 2>&1 || false
     grep -q 'no 6 free nodes have routes between them' "$out"
     # both islands were tested, whole
     survey 60 audit --all

@@ -20,6 +20,7 @@ local CHECKS = {
    { "a licence in every source", files.without_spdx },
    { "no folder of more than 25 sources", files.too_many },
    { "a list names every source and test", files.unlisted },
+   { "no test asserts nothing with `!`", files.silent },
    { "documents and comments name files that are there", documents.dead },
    { "tables of modules name modules that are there", documents.modules },
    { "links between documents lead somewhere", documents.links },

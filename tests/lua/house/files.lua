@@ -51,6 +51,39 @@ function files.too_many()
    return wrong
 end
 
+-- The command that begins with line i, and the number of its last line.
+local function command(lines, i)
+   local text = lines[i]
+   while text:find "[\\|&]$" and lines[i + 1] do
+      i = i + 1
+      text = text .. lines[i]
+   end
+   return text, i
+end
+
+--- Commands of bats that begin with `!`, with others after them: bats ends a test at none of them
+-- (set -e), so they assert nothing without `|| false`.
+function files.silent()
+   local wrong = {}
+   for _, path in ipairs(tree.all) do
+      local lines = {}
+      for line in (path:find "%.bats$" or path:find "%.bash$") and tree.text(path):gmatch "[^\n]*"
+         or function() end do
+         if line:find "%S" and not line:find "^%s*#" then
+            lines[#lines + 1] = line
+         end
+      end
+      for i, line in ipairs(lines) do
+         local text, last = command(lines, i)
+         if line:find "^%s*! %S" and not text:find("||", 1, true)
+            and not (lines[last + 1] or "}"):find "^%s*}" then
+            wrong[#wrong + 1] = ("%s: asserts nothing: %s"):format(path, line:match "%S.*")
+         end
+      end
+   end
+   return wrong
+end
+
 -- All words of the Automake files.
 local function listed()
    local set = {}
