@@ -126,8 +126,19 @@ static void over_half(uint32_t dst, double bw, uint16_t streams, double time)
     end_event(time);
 }
 
+/* One stream and several are low in each of six hours, at six levels. */
+static void be_low(const double *levels)
+{
+    for (int i = 0; i < 6; i++) {
+        taut_evidence_begin(ev);
+        add_judged(0, 8, levels[i], 1, 1);
+        add_judged(0, 8, levels[i], 1, 16);
+        end_event(i * HOUR + 1);
+    }
+}
+
 /* A link that was seen by two senders at once, so that no test of one clears it, was low
- * 49 times at all levels within 98 hours, and whole some 300 times: it was called slow. */
+ * in 49 tests at all levels within 98 hours, and did well in 375: it was called slow. */
 START_TEST(whole_tests_speak_against_slow_at_any_level)
 {
     static const double levels[] = {0.2, 0.31, 0.26, 0.35, 0.22, 0.29};
@@ -136,12 +147,7 @@ START_TEST(whole_tests_speak_against_slow_at_any_level)
 
     graph->capacity[taut_graph_rx(9)] = 0.5;
     one(0, 8, 0.21, 0); /* the link's reach is 1 */
-    for (int i = 0; i < 6; i++) {
-        taut_evidence_begin(ev);
-        add_judged(0, 8, levels[i], 1, 1);
-        add_judged(0, 8, levels[i], 1, 16);
-        end_event(i * HOUR + 1);
-    }
+    be_low(levels);
     double last = score(x, &k);
     ck_assert_double_lt(k.best, 0);
     over_half(9, 0.49, 16, 6 * HOUR); /* several win back what is lost */
@@ -174,12 +180,7 @@ START_TEST(whole_tests_below_the_low_ones_say_nothing)
     uint32_t x = find_link(0, 4);
 
     graph->capacity[taut_graph_rx(9)] = 0.5;
-    for (int i = 0; i < 6; i++) {
-        taut_evidence_begin(ev);
-        add_judged(0, 8, levels[i], 1, 1);
-        add_judged(0, 8, levels[i], 1, 16);
-        end_event(i * HOUR + 1);
-    }
+    be_low(levels);
     double last = score(x, &k);
     ck_assert_double_lt(k.best, 0);
     over_half(9, 0.49, 1, 6 * HOUR);

@@ -36,8 +36,8 @@
  *
  * nor more than spell_most.  Tests over no link at all meet no network: what
  * they say is added, and has no other limit than spell_most.  On a lossless
- * fabric a busy network loses something with the chance NEWS only.  What speaks against p counts in full; a case
- * that falls below 0 begins anew. */
+ * fabric a busy network loses something with the chance NEWS only.  What speaks
+ * against p counts in full; a case that falls below 0 begins anew. */
 #include <config.h>
 
 #include <math.h>
