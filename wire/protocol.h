@@ -6,12 +6,15 @@
 
 #include <stdbool.h>
 
-/* Both sides speak all from the oldest to the newest; tautd takes the newest
- * that its peer speaks, too. */
-#define TAUT_PROTOCOL_VERSION 2
+/* Both sides speak all from the oldest to the newest, which are this release's
+ * and the one before; tautd takes the newest that its peer speaks, too.  Tests
+ * make up a probe of the next version: tests/Makemodule.am. */
+#ifndef TAUT_PROTOCOL_VERSION
+#define TAUT_PROTOCOL_VERSION 1
+#endif
 #define TAUT_PROTOCOL_OLDEST 1
-#define TAUT_PROTOCOL_SURVEY 2  /* the oldest that has rounds */
-#define TAUT_PROTOCOL_REQUEST 2 /* how "taut ticket 1" and "taut ask 1" seal   \
+#define TAUT_PROTOCOL_LAST 9    /* the seal has one digit for the version */
+#define TAUT_PROTOCOL_REQUEST 1 /* how "taut ticket 1" and "taut ask 1" seal   \
                                  */
 #define TAUT_PROTOCOL_ANY 0     /* how REFUSED is sealed, in all versions */
 #define TAUT_DEFAULT_PORT 6824

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sealing with libsodium.  The additional data are "taut" with the version's
  * digit, the frame type and the frame's number, so that a PLAN cannot be
- * passed off as a RESULT, nor that of one round as that of another.  Version
- * 1, which has no rounds, has no numbers. */
+ * passed off as a RESULT, nor that of one round as that of another. */
 #include <config.h>
 
 #include <assert.h>
@@ -19,6 +18,8 @@
 #define AD_LEN (MARK_LEN + 1 + 8)
 
 static_assert(NONCE + TAG == TAUT_SEAL_OVERHEAD, "doc/protocol.md, Sealing");
+static_assert(TAUT_PROTOCOL_VERSION <= TAUT_PROTOCOL_LAST,
+              "a version has one digit");
 static_assert(crypto_aead_xchacha20poly1305_ietf_KEYBYTES == TAUT_SEAL_KEY,
               "doc/protocol.md, HELLO");
 
@@ -36,20 +37,16 @@ void taut_seal_random(void *buf, size_t n)
     randombytes_buf(buf, n);
 }
 
-/* Returns how many bytes of 'ad' there are. */
-static size_t additional_data(unsigned char *ad, int version,
-                              enum taut_frame_type type, uint64_t seq)
+static void write_additional_data(unsigned char ad[AD_LEN], int version,
+                                  enum taut_frame_type type, uint64_t seq)
 {
     const unsigned char mark[MARK_LEN] = {'t', 'a', 'u', 't',
                                           (unsigned char)('0' + version)};
 
     memcpy(ad, mark, MARK_LEN);
     ad[MARK_LEN] = (unsigned char)type;
-    if (version == 1)
-        return MARK_LEN + 1;
     for (int i = 0; i < 8; i++)
         ad[MARK_LEN + 1 + i] = (unsigned char)(seq >> (56 - 8 * i));
-    return AD_LEN;
 }
 
 size_t taut_seal(unsigned char *out, const unsigned char *key, int version,
@@ -59,10 +56,10 @@ size_t taut_seal(unsigned char *out, const unsigned char *key, int version,
     unsigned char ad[AD_LEN];
     unsigned long long written = 0;
 
-    size_t ad_length = additional_data(ad, version, type, seq);
+    write_additional_data(ad, version, type, seq);
     randombytes_buf(out, NONCE);
     crypto_aead_xchacha20poly1305_ietf_encrypt(out + NONCE, &written, text, n,
-                                               ad, ad_length, NULL, out, key);
+                                               ad, AD_LEN, NULL, out, key);
     return NONCE + (size_t)written;
 }
 
@@ -73,10 +70,10 @@ long taut_seal_open(void *out, const unsigned char *key, int version,
     unsigned char ad[AD_LEN];
     unsigned long long written = 0;
 
-    size_t ad_length = additional_data(ad, version, type, seq);
+    write_additional_data(ad, version, type, seq);
     if (n < TAUT_SEAL_OVERHEAD ||
         crypto_aead_xchacha20poly1305_ietf_decrypt(
-            out, &written, NULL, sealed + NONCE, n - NONCE, ad, ad_length,
+            out, &written, NULL, sealed + NONCE, n - NONCE, ad, AD_LEN,
             sealed, key) != 0) {
         errno = EBADMSG;
         return -1;

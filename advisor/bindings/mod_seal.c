@@ -37,14 +37,15 @@ static uint64_t check_seq(lua_State *L, int arg)
     return (uint64_t)seq;
 }
 
-/* The protocol's version; without one the newest. */
+/* The protocol's version, one that is to come included; without one the
+ * newest. */
 static int check_version(lua_State *L, int arg)
 {
     lua_Integer version = luaL_optinteger(L, arg, TAUT_PROTOCOL_VERSION);
 
-    luaL_argcheck(
-        L, version >= TAUT_PROTOCOL_ANY && version <= TAUT_PROTOCOL_VERSION,
-        arg, "no such protocol version");
+    luaL_argcheck(L,
+                  version >= TAUT_PROTOCOL_ANY && version <= TAUT_PROTOCOL_LAST,
+                  arg, "no such protocol version");
     return (int)version;
 }
 

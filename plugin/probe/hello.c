@@ -21,11 +21,9 @@ static json_t *pack(const struct taut_hello *h, const char *key,
     return json_pack(
         "{s:i, s:i, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:i,"
         " s:o, s:s, s:s, s:s, s:s, s:s}",
-        "v", TAUT_PROTOCOL_VERSION, "oldest",
-        taut_purpose_is_survey(j->purpose) ? TAUT_PROTOCOL_SURVEY
-                                           : TAUT_PROTOCOL_OLDEST,
-        "purpose", taut_purpose_name(j->purpose), "job", (json_int_t)j->id,
-        "restart", (json_int_t)j->restart, "uid", (json_int_t)j->uid,
+        "v", TAUT_PROTOCOL_VERSION, "oldest", TAUT_PROTOCOL_OLDEST, "purpose",
+        taut_purpose_name(j->purpose), "job", (json_int_t)j->id, "restart",
+        (json_int_t)j->restart, "uid", (json_int_t)j->uid,
         "partition", j->partition, "node", j->node, "nodes", j->nodes,
         "endpoint", taut_rails_first(h->rails), "budget_ms", h->budget_ms,
         "endpoints", taut_rails_endpoints_to_json(h->rails), "boot", h->boot,

@@ -103,7 +103,7 @@ static void answer(struct taut_session *s, const struct taut_plan *plan,
     size_t n = 0;
     FILE *out = open_memstream(&text, &n);
 
-    fprintf(out, "{\"v\":2,\"refused\":0,\"tests\":[");
+    fprintf(out, "{\"v\":1,\"refused\":0,\"tests\":[");
     for (size_t i = 0; i < plan->count; i++) {
         fputs(i > 0 ? "," : "", out);
         boast(out, &plan->tests[i],

@@ -14,7 +14,6 @@
  *   silent     never answers
  *   refuse     closes after HELLO
  *   say-no     refuses, and says why
- *   older      speaks the oldest version of the protocol (the plans say so)
  *   elsewhere  says that it does not act, and looks at no HELLO
  *   forge      seals the plan under another key
  *   oversize   announces a frame above every limit
@@ -74,12 +73,6 @@ static void die(const char *what)
 static bool is_way(const char *name)
 {
     return strcmp(opt.how, name) == 0;
-}
-
-/* What the frames are sealed in. */
-static int version(void)
-{
-    return is_way("older") ? TAUT_PROTOCOL_OLDEST : TAUT_PROTOCOL_VERSION;
 }
 
 static void read_options(int argc, char *argv[])
@@ -312,7 +305,7 @@ static char *plan_of(const struct peer *peer, const struct peer *peers)
         if (strncmp(opt.plans[i], peer->node, n) == 0 && opt.plans[i][n] == '=')
             return fill_in(read_file(opt.plans[i] + n + 1), peers);
     }
-    return strdup("{\"v\":2,\"note\":\"\",\"tests\":[]}");
+    return strdup("{\"v\":1,\"note\":\"\",\"tests\":[]}");
 }
 
 static void say_no(struct peer *peer)
@@ -343,7 +336,7 @@ static void answer(struct peer *peer, const struct peer *peers)
 
     if (is_way("forge"))
         taut_seal_random(peer->key, TAUT_SEAL_KEY);
-    taut_seal(sealed, peer->key, version(), TAUT_FRAME_PLAN,
+    taut_seal(sealed, peer->key, TAUT_PROTOCOL_VERSION, TAUT_FRAME_PLAN,
               is_way("replay") ? 0 : peer->sealed, text, strlen(text));
     peer->sealed++;
     if (is_way("oversize"))
@@ -367,7 +360,7 @@ static enum taut_frame_type hear_frame(struct peer *peer)
     char *text = calloc(1, TAUT_FRAME_MAX);
 
     if (sealed == NULL ||
-        taut_seal_open(text, peer->key, version(), type, peer->opened++,
+        taut_seal_open(text, peer->key, TAUT_PROTOCOL_VERSION, type, peer->opened++,
                        (unsigned char *)sealed, n) < 0)
         type = TAUT_FRAME_NONE;
     if (type == TAUT_FRAME_RESULT)
@@ -397,7 +390,7 @@ static void send_report(struct peer *peer)
     unsigned char *sealed = malloc(n + TAUT_SEAL_OVERHEAD);
 
     if (opt.report != NULL && (peer->is_owner || is_way("gossip"))) {
-        taut_seal(sealed, peer->key, version(), TAUT_FRAME_REPORT,
+        taut_seal(sealed, peer->key, TAUT_PROTOCOL_VERSION, TAUT_FRAME_REPORT,
                   peer->sealed++, opt.report, n);
         write_frame(peer->fd, TAUT_FRAME_REPORT, sealed, n + TAUT_SEAL_OVERHEAD,
                     n + TAUT_SEAL_OVERHEAD);

@@ -60,7 +60,7 @@ end_attack() {
 @test "attacks: HELLOs of a user that name a million nodes" {
     lab exec --user alice bash -s <<'SH'
 for i in 1 2 3 4 5 6; do
-    cred=$(printf '{"v":2,"purpose":"prolog","job":1,"node":"n1",%s,"key":"%s"}' \
+    cred=$(printf '{"v":1,"purpose":"prolog","job":1,"node":"n1",%s,"key":"%s"}' \
         '"nodes":"n[0-999999]","endpoint":"10.0.0.1:4000","budget_ms":900' \
         "$(printf 'ab%.0s' {1..32})" | munge)
     head=$(printf '%08x01' $((${#cred} + 1)) | sed 's/../\\x&/g')
@@ -126,7 +126,7 @@ nobody_is_blamed() {
 
 @test "attacks: a user on n2 sends what root on n1 made for him" {
     local cred
-    cred=$(printf '{"v":2,"purpose":"prolog","job":1,"node":"n2","nodes":"n[1-2]",%s,"key":"%s"}' \
+    cred=$(printf '{"v":1,"purpose":"prolog","job":1,"node":"n2","nodes":"n[1-2]",%s,"key":"%s"}' \
         '"endpoint":"10.0.0.1:4000","budget_ms":900' "$(printf 'ab%.0s' {1..32})" |
         lab exec --node n1 munge --restrict-uid slurm)
     run lab exec --user alice --node n2 bash -s "$cred" <<'SH'

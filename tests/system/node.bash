@@ -69,7 +69,7 @@ plan_test() {
 
 plan() {
     local IFS=,
-    printf '{"v":2,"note":"","tests":[%s]}' "$*"
+    printf '{"v":1,"note":"","tests":[%s]}' "$*"
 }
 
 # result_of NUMBER: the JSON of the n-th RESULT that tautd heard

@@ -94,11 +94,10 @@ function hello.version(h)
       return nil, err
    end
    local newest, oldest = h.v, h.oldest or h.v
-   local own = wire.purposes[h.purpose] and wire.SURVEY_OLDEST or wire.OLDEST
-   if newest < own or oldest > wire.VERSION or oldest > newest then
-      return nil, ("HELLO: v: expected protocol %s, got %s: %s"):format(range(own, wire.VERSION),
-         range(oldest, newest), newest < own and "upgrade taut-probe there"
-         or "upgrade tautd before the nodes")
+   if newest < wire.OLDEST or oldest > wire.VERSION or oldest > newest then
+      return nil, ("HELLO: v: expected protocol %s, got %s: %s"):format(
+         range(wire.OLDEST, wire.VERSION), range(oldest, newest),
+         newest < wire.OLDEST and "upgrade taut-probe there" or "upgrade tautd before the nodes")
    end
    return math.min(newest, wire.VERSION)
 end

@@ -420,7 +420,7 @@ shown_after() {
     sleep 1.1 # refusals are logged once a second
     speaks_99
     wait_until 10 eval '[ "$(status "print(s.refused)")" -gt '"$before"' ]'
-    wait_until 5 says tautd 'refused a message from .*: v: expected protocol 1 to 2, got 99'
+    wait_until 5 says tautd 'refused a message from .*: v: expected protocol 1, got 99'
     wait_until 20 shown_after doctor '^MEND *probes'
     wait_until 20 shown_after nodes 'protocol 99, refused'
     recovers

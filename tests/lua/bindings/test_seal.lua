@@ -42,17 +42,17 @@ function tests.test_refuses_everything_else()
   end
 end
 
--- A PLAN of one version is none of another; version 1 has no numbers.
+-- A PLAN of one version is none of another, nor one of a version that is to come.
 function tests.test_each_version_seals_otherwise()
   local key = seal.random(32)
-  for version = 0, wire.VERSION do
+  for version = 0, 9 do
     local sealed = seal.seal(key, PLAN, "a plan", 3, version)
-    for other = 0, wire.VERSION do
+    for other = 0, 9 do
       lu.assertEquals(seal.open(key, PLAN, sealed, 3, other) ~= nil, other == version)
     end
-    lu.assertEquals(seal.open(key, PLAN, sealed, 4, version) ~= nil, version == 1)
+    lu.assertEquals(seal.open(key, PLAN, sealed, 4, version), nil)
   end
-  lu.assertErrorMsgContains("no such protocol", seal.seal, key, PLAN, "x", 0, wire.VERSION + 1)
+  lu.assertErrorMsgContains("no such protocol", seal.seal, key, PLAN, "x", 0, 10)
   lu.assertErrorMsgContains("no such protocol", seal.seal, key, PLAN, "x", 0, -1)
 end
 

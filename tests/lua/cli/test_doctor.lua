@@ -196,7 +196,7 @@ function tests.test_refused_messages_have_the_mend_of_their_reason()
    for why, mend in pairs { ["HELLO: Invalid credential"] = "munge.key",
       ["HELLO: Expired credential"] = "chrony",
       ["HELLO: n1 speaks from 10.0.0.1, its address is 10.0.0.2"] = "NodeAddr",
-      ["HELLO: v: expected protocol 1 to 2, got 99"] = "tautd first",
+      ["HELLO: v: expected protocol 1, got 99"] = "tautd first",
       ["something else"] = "" } do
       one("look", "3 messages, the last 60 s ago from 10.0.0.1:5: " .. why, mend,
          { ["refused.count"] = 3, ["refused.kinds"] = { { count = 3, from = "10.0.0.1:5", why = why,

@@ -53,12 +53,12 @@ local function through_json(v)
    return text and json.decode(text)
 end
 
-local HELLO = { v = 2, purpose = "prolog", job = 5, restart = 0, uid = 1000, node = "n1",
+local HELLO = { v = 1, purpose = "prolog", job = 5, restart = 0, uid = 1000, node = "n1",
    nodes = "n[0-3]", endpoint = "10.0.0.1:4000", budget_ms = 900, boot = "x",
    key = ("a"):rep(64), readings = "netdev hsn0 rx_bytes=1\n" ..
    "ib hsn0 symbol_error=0 state='ACTIVE' t=1.5" }
 
-local RESULT = { v = 2, refused = 0, readings = "", tests = json.array {
+local RESULT = { v = 1, refused = 0, readings = "", tests = json.array {
    { id = 1, role = "send", bytes = 1, window_ns = 1, busy_ns = 1, rtt_ns = 1 },
    { id = 1, role = "recv", bytes = 1, window_ns = 1, sub_bytes = json.array { 1, 1, 1, 1 } },
    { id = 2, role = "recv", error = "no" } } }
@@ -92,7 +92,7 @@ function tests.test_result_up_to_its_judgement()
    lu.assertTrue(taken > 100, taken)
 end
 
-local SURVEY = { v = 2, purpose = "audit", job = 5, step = 0, procid = 0, node = "n1",
+local SURVEY = { v = 1, purpose = "audit", job = 5, step = 0, procid = 0, node = "n1",
    nodes = "n[0-3]", endpoint = "10.0.0.1:4000", budget_ms = 900, key = ("a"):rep(64),
    options = { solo = true, test_ms = 10, tag = "x" } }
 
@@ -148,7 +148,7 @@ function tests.test_what_nodes_of_a_survey_say()
                   list[i] = { id = t.id, role = t.role, bytes = 10000, window_ns = 1000000 }
                end
                local what = math.random() < 0.3 and mutate or function(v) return v end
-               local r = what { v = 2, refused = 0, tests = list }
+               local r = what { v = 1, refused = 0, tests = list }
                local ok = surveys:frame(conn, wire.RESULT,
                   seal.seal(key, wire.RESULT, json.encode(r) or "", conn.sealed))
                conn.sealed = conn.sealed + 1

@@ -175,7 +175,7 @@ function tests.test_an_unknown_version_is_refused_and_both_sides_know_why()
    local d = daemon(16)
    local conn = d.hello(0, "n1", {}, { v = 99, oldest = 98, release = "9.1" })
    lu.assertTrue(conn.closed)
-   lu.assertStrContains(d.refused[1], "expected protocol 1 to 2, got 98 to 99")
+   lu.assertStrContains(d.refused[1], "expected protocol 1, got 98 to 99")
    lu.assertEquals(d.probes, { { "n1", "9.1", 99, true } })
    lu.assertEquals(conn.sent[1], wire.REFUSED)
    local text = assert(seal.open(seal.unhex(("a"):rep(64)), wire.REFUSED, conn.sent[2], 0,

@@ -145,7 +145,7 @@ end
 local function say_hello(d, node, names, o)
    local conn = o and o.conn or connection(node)
    local procid = o and o.procid or (node == names[1] and 0 or 1)
-   local h = { v = 2, purpose = "matrix", job = 7, step = 0, procid = procid, node = node,
+   local h = { v = 1, purpose = "matrix", job = 7, step = 0, procid = procid, node = node,
       nodes = table.concat(names, ","), endpoint = endpoint_of(node, o), key = seal.hex(KEY),
       budget_ms = 1, options = procid == 0 and (o and o.options or {}) or nil }
    assert(hello.check(h))
@@ -169,7 +169,7 @@ local function answer(d, conn, change)
    for i, t in ipairs(conn:last(PLAN).tests) do
       list[i] = { id = t.id, role = t.role, bytes = 240000, window_ns = 10000000 }
    end
-   local r = { v = 2, refused = 0, tests = list }
+   local r = { v = 1, refused = 0, tests = list }
    if change then
       change(r)
    end
@@ -523,7 +523,7 @@ function tests.test_what_does_not_fit_the_survey_is_refused()
    lu.assertNil((d.surveys:frame(c.n0, RESULT, seal.seal(KEY, RESULT, "{}", 1))))
    lu.assertNil((d.surveys:frame(c.n0, RESULT, seal.seal(KEY, PLAN, "{}", 0))))
    lu.assertNil((d.surveys:frame(c.n1, STOP, c.n1:seal(STOP, {}))))
-   local same = c.n0:seal(RESULT, { v = 2, refused = 0, tests = json.array {} })
+   local same = c.n0:seal(RESULT, { v = 1, refused = 0, tests = json.array {} })
    lu.assertTrue(d.surveys:frame(c.n0, RESULT, same))
    lu.assertNil((d.surveys:frame(c.n0, RESULT, same)))
 end
@@ -566,10 +566,10 @@ function tests.test_what_a_node_says_reaches_nobody_with_control_characters()
 end
 
 function tests.test_odd_results_are_refused_with_a_short_line()
-   for _, text in ipairs { "5", "null", "[]", '{"v":2}', '{"v":2,"tests":5}',
-      '{"v":2,"tests":[5]}', '{"v":2,"tests":[{"id":1,"role":"\\u001b[2J"}]}',
-      '{"v":2,"tests":[{"id":-1}]}', '{"v":2,"tests":[{"id":1,"role":"send","bytes":1e9}]}',
-      ('{"v":2,"tests":[%s1]}'):format(("1,"):rep(100)), "" } do
+   for _, text in ipairs { "5", "null", "[]", '{"v":1}', '{"v":1,"tests":5}',
+      '{"v":1,"tests":[5]}', '{"v":1,"tests":[{"id":1,"role":"\\u001b[2J"}]}',
+      '{"v":1,"tests":[{"id":-1}]}', '{"v":1,"tests":[{"id":1,"role":"send","bytes":1e9}]}',
+      ('{"v":1,"tests":[%s1]}'):format(("1,"):rep(100)), "" } do
       local d = daemon()
       local c = gather(d, NAMES)
       local ok, why = d.surveys:frame(c.n1, RESULT, seal.seal(KEY, RESULT, text, 0))
@@ -601,7 +601,7 @@ end
 function tests.test_a_round_cannot_be_answered_with_an_earlier_result()
    local d = daemon()
    local c = gather(d, NAMES, { batches = 9 })
-   local first = c.n0:seal(RESULT, { v = 2, refused = 0, tests = json.array {} })
+   local first = c.n0:seal(RESULT, { v = 1, refused = 0, tests = json.array {} })
    lu.assertTrue(d.surveys:frame(c.n0, RESULT, first))
    answer(d, c.n1)
    local ok, why = d.surveys:frame(c.n0, RESULT, first)

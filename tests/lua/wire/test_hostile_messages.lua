@@ -11,13 +11,13 @@ local tests = {}
 
 local ROUNDS = tonumber(os.getenv "FUZZ_ROUNDS" or "3000")
 
-local HELLO = json.encode { v = 2, purpose = "audit", job = 5, restart = 0, uid = 1000, node = "n1",
+local HELLO = json.encode { v = 1, purpose = "audit", job = 5, restart = 0, uid = 1000, node = "n1",
    nodes = "n[0-3]", endpoint = "10.0.0.1:4000", budget_ms = 900, boot = "x", step = 0,
    procid = 3, key = ("a"):rep(64),
    endpoints = { { ["if"] = "hsn0", tcp = "10.0.0.1:4000", ofi = "10.0.0.1:1" } },
    options = {},
    readings = "netdev hsn0 rx_bytes=12 state='up'" }
-local RESULT = json.encode { v = 2, refused = 1,
+local RESULT = json.encode { v = 1, refused = 1,
    readings = "ib hsn0 port_xmit_data=7 state='ACTIVE' t=1.5\nnetdev hsn0 rx_bytes=7",
    tests = {
       { id = 1, role = "recv", bytes = 900, window_ns = 20000, looks = 2,

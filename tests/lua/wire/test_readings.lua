@@ -161,7 +161,7 @@ end
 
 function tests.test_hello_refuses_and_result_does_without()
    local function hello_of(more)
-      local h = { v = 2, purpose = "prolog", job = 5, node = "n1", nodes = "n1", endpoint = "",
+      local h = { v = 1, purpose = "prolog", job = 5, node = "n1", nodes = "n1", endpoint = "",
          budget_ms = 900, key = ("a"):rep(64) }
       for k, v in pairs(more) do
          h[k] = v
@@ -174,9 +174,9 @@ function tests.test_hello_refuses_and_result_does_without()
    lu.assertEquals({ hello.check(hello_of { readings = 7 }) },
       { nil, "HELLO: readings: expected a text" })
    for _, odd in ipairs { bad, 7 } do
-      lu.assertEquals({ result.read { v = 2, tests = {}, readings = odd } }, { {}, 0 })
+      lu.assertEquals({ result.read { v = 1, tests = {}, readings = odd } }, { {}, 0 })
    end
-   lu.assertEquals({ result.read { v = 2, tests = {}, readings = GOOD } }, { {}, 0, GOOD })
+   lu.assertEquals({ result.read { v = 1, tests = {}, readings = GOOD } }, { {}, 0, GOOD })
    lu.assertEquals({ readings.of {} }, {})
 end
 

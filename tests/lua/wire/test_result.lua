@@ -5,14 +5,14 @@ local result = require "taut.wire.result"
 local tests = {}
 
 local function with(test)
-   return { v = 2, refused = 0, tests = { test } }
+   return { v = 1, refused = 0, tests = { test } }
 end
 
 function tests.test_what_is_wrong_is_refused_whole()
    local cases = {
-      { nil, "expected v = 2" },
-      { { v = 9, tests = {} }, "expected v = 2" },
-      { { v = 2 }, "expected v = 2" },
+      { nil, "expected v = 1" },
+      { { v = 9, tests = {} }, "expected v = 1" },
+      { { v = 1 }, "expected v = 1" },
       { with(7), "without an id" },
       { with { id = -1, role = "send" }, "without an id" },
       { with { id = 1, role = "both", bytes = 1, window_ns = 1 }, "role" },
@@ -52,11 +52,11 @@ function tests.test_what_is_wrong_is_refused_whole()
    for i = 1, 65 do
       many[i] = { id = i, role = "send", bytes = 1, window_ns = 1 }
    end
-   lu.assertNil((result.read { v = 2, tests = many }))
+   lu.assertNil((result.read { v = 1, tests = many }))
 end
 
 function tests.test_tests_are_found_by_role_and_id()
-   local by, refused = result.read { v = 2, refused = 3, tests = {
+   local by, refused = result.read { v = 1, refused = 3, tests = {
       { id = 4, role = "send", bytes = 1, window_ns = 2 },
       { id = 4, role = "recv", error = "bad\nline" } } }
    lu.assertEquals(by["send:4"].bytes, 1)
@@ -65,13 +65,13 @@ function tests.test_tests_are_found_by_role_and_id()
 end
 
 function tests.test_latency_without_round_trips_has_no_times()
-   local by = assert(result.read { v = 2, tests = {
+   local by = assert(result.read { v = 1, tests = {
       { id = 4, role = "send", bytes = 0, window_ns = 2, lat_ns = { n = 0 } } } })
    lu.assertEquals(by["send:4"].lat_ns.n, 0)
 end
 
 function tests.test_a_way_may_have_silent_routers()
-   local by = assert(result.read { v = 2, tests = {
+   local by = assert(result.read { v = 1, tests = {
       { id = 4, role = "send", bytes = 0, window_ns = 2, way = { "10.65.0.1", "", "fd00::9" } } } })
    lu.assertEquals(#by["send:4"].way, 3)
 end
@@ -82,7 +82,7 @@ function tests.test_the_account_of_losses_is_taken_as_it_is()
       min_rtt_ns = 59000, congestion = "cubic", port_lost = 1, port_discards = 2, port_packets = 3 }
    local came = { id = 4, role = "recv", bytes = 0, window_ns = 2, segments = 891, disordered = 30,
       pruned = 0 }
-   local by = assert(result.read { v = 2, tests = { sent, came } })
+   local by = assert(result.read { v = 1, tests = { sent, came } })
    lu.assertEquals(by["send:4"], sent)
    lu.assertEquals(by["recv:4"], came)
 end

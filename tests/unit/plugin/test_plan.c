@@ -23,7 +23,7 @@
 #define AIM(hop, ports, address)                                               \
     ",\"aim\":{\"hop\":" hop ",\"ports\":" ports ",\"address\":\"" address "\"}"
 #define LONG_ADDRESS "1234567890123456789012345678901234567890123456"
-#define PLAN(tests) "{\"v\":2,\"note\":\"\",\"tests\":[" tests "]}"
+#define PLAN(tests) "{\"v\":1,\"note\":\"\",\"tests\":[" tests "]}"
 
 static const struct {
     const char *text;
@@ -34,11 +34,11 @@ static const struct {
     {"[]", EPROTO},
     {"{\"tests\":[]}", EPROTO},
     {"{\"v\":0,\"tests\":[]}", EPROTO},
-    {"{\"v\":3,\"tests\":[]}", EPROTO},
+    {"{\"v\":2,\"tests\":[]}", EPROTO},
     {"{\"v\":\"1\",\"tests\":[]}", EPROTO},
-    {"{\"v\":2}", EINVAL},
-    {"{\"v\":2,\"tests\":{}}", EINVAL},
-    {"{\"v\":2,\"tests\":[],\"tests\":[]}", EINVAL},
+    {"{\"v\":1}", EINVAL},
+    {"{\"v\":1,\"tests\":{}}", EINVAL},
+    {"{\"v\":1,\"tests\":[],\"tests\":[]}", EINVAL},
     {PLAN("7"), EINVAL},
     {PLAN("{}"), EINVAL},
     {PLAN(SEND("") "," SEND("")), EINVAL},
@@ -151,7 +151,7 @@ END_TEST
 
 START_TEST(an_empty_plan_carries_its_note)
 {
-    static const char text[] = "{\"v\":2,\"tests\":[],"
+    static const char text[] = "{\"v\":1,\"tests\":[],"
                                "\"note\":\"set PrologFlags\\u001b\"}";
     static struct taut_plan plan;
 
@@ -211,7 +211,7 @@ START_TEST(sixty_five_tests_are_too_many)
     static struct taut_plan plan;
     char *text = calloc(1, 65 * 200 + 100);
 
-    strcpy(text, "{\"v\":2,\"tests\":[");
+    strcpy(text, "{\"v\":1,\"tests\":[");
     for (int i = 0; i < 65; i++)
         sprintf(text + strlen(text),
                 "%s{\"id\":%d,\"role\":\"recv\",\"token\":\"%032x\","

@@ -68,6 +68,10 @@ local function clocks(d, say)
    end
 end
 
+local function range(from, to)
+   return from == to and ("%d"):format(to) or ("%d to %d"):format(from, to)
+end
+
 -- Which probe is older or newer than tautd, and which is not understood at all.
 local function probes(d, say)
    local p, own = d.probes, d.daemon.version
@@ -77,8 +81,8 @@ local function probes(d, say)
          g.release, g.protocol, names(g.nodes))
       local is_newer = g.protocol > p.protocols.newest
       if g.refused then
-         say("mend", "probes", ("%s; tautd is %s and speaks protocol %d to %d: their jobs are " ..
-            "not checked"):format(who, own, p.protocols.oldest, p.protocols.newest),
+         say("mend", "probes", ("%s; tautd is %s and speaks protocol %s: their jobs are " ..
+            "not checked"):format(who, own, range(p.protocols.oldest, p.protocols.newest)),
             is_newer and "upgrade tautd, then the nodes" or "upgrade taut-probe on these nodes")
       elseif g.release ~= own then
          say("look", "probes", ("%s; tautd is %s. They are checked"):format(who, own),
