@@ -49,6 +49,7 @@ struct taut_loss_run {
     uint32_t n, room;
     double least_share; /* lower bound of the share that the component loses if
                            it is what made its tests lose */
+    double quiet_segments, quiet_lost; /* of its tests since the last that lost */
     struct taut_loss_case judged;
     uint32_t judged_at; /* taut_evidence.judging; 0: not known */
 };

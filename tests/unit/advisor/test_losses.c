@@ -79,6 +79,46 @@ START_TEST(a_few_segments_clear_nothing)
 }
 END_TEST
 
+/* From 70,000 segments without a loss on it is surely less than the floor. */
+START_TEST(quiet_tests_clear_together)
+{
+    uint32_t x = find_link(0, 4);
+
+    lose(0, 8, 20000, 2, 1); /* a share of 0, in the luckiest case */
+    for (uint32_t i = 2; i < 5; i++) {
+        lose(0, 8, 20000, 0, i);
+        ck_assert_uint_eq(count_run(x), i);
+    }
+    lose(0, 8, 20000, 0, 5);
+    ck_assert_uint_eq(count_run(x), 0);
+}
+END_TEST
+
+START_TEST(losses_between_begin_quiet_tests_anew)
+{
+    uint32_t x = find_link(0, 4);
+
+    for (uint32_t i = 1; i < 25; i++) /* every fourth loses */
+        lose(0, 8, 20000, i % 4 == 1 ? 2 : 0, i * 3600.0);
+    ck_assert_uint_eq(count_run(x), 24);
+    /* what is below the floor is no news, but it is summed */
+    for (uint32_t i = 25; i < 35; i++)
+        lose(0, 8, 20000, 1, i * 3600.0);
+    ck_assert_uint_eq(count_run(x), 34);
+}
+END_TEST
+
+START_TEST(late_quiet_tests_clear_nothing)
+{
+    uint32_t x = find_link(0, 4);
+
+    lose(0, 8, 20000, 2, 30);
+    for (uint32_t i = 1; i < 9; i++)
+        lose(0, 8, 20000, 0, i);
+    ck_assert_uint_eq(count_run(x), 9);
+}
+END_TEST
+
 START_TEST(about_the_same_share_clears_nothing)
 {
     uint32_t x = find_link(0, 4);
@@ -714,6 +754,9 @@ int main(void)
     tcase_add_checked_fixture(tc, begin_machine, end_machine);
     tcase_add_test(tc, a_test_without_losses_clears_what_it_crossed);
     tcase_add_test(tc, a_few_segments_clear_nothing);
+    tcase_add_test(tc, quiet_tests_clear_together);
+    tcase_add_test(tc, losses_between_begin_quiet_tests_anew);
+    tcase_add_test(tc, late_quiet_tests_clear_nothing);
     tcase_add_test(tc, about_the_same_share_clears_nothing);
     tcase_add_test(tc, losses_below_the_floor_are_no_news);
     tcase_add_test(tc, a_late_event_clears_nothing);
