@@ -45,12 +45,16 @@ slow() { grep "^Slow: " "$out" || true; }
 has() { grep -Eq -- "$1" "$out"; }
 complains() { grep -Eq -- "$1" "$err"; }
 
-# node_pid NODE NAME: of a process of a step on a node, not of those it started
+# node_pid NODE NAME: of a process of a step on a node, not of those it started;
+# a node may begin later than the first that is heard from
 node_pid() {
-    lab exec bash -c 'for p in $(grep -lzx "SLURMD_NODENAME=$1" /proc/[0-9]*/environ 2>/dev/null); do
-        p=${p#/proc/} p=${p%/environ}
-        tr "\0" " " <"/proc/$p/cmdline" | grep -q -- "$2" && echo "$p"
-    done | sort -n | head -n 1' _ "$1" "$2"
+    lab exec bash -c 'for _ in {1..100}; do
+        for p in $(grep -lzx "SLURMD_NODENAME=$1" /proc/[0-9]*/environ 2>/dev/null); do
+            p=${p#/proc/} p=${p%/environ}
+            tr "\0" " " <"/proc/$p/cmdline" | grep -q -- "$2" && echo "$p"
+        done | sort -n | head -n 1 | grep . && exit
+        sleep 0.1
+    done' _ "$1" "$2"
 }
 
 # background USER SRUN-ARGUMENT... -- ARGUMENT...: an audit that goes on while

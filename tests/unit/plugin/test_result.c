@@ -11,6 +11,7 @@
 #include "plugin/probe/rails.h"
 #include "plugin/streams/result.h"
 #include "tests/unit/unit.h"
+#include "wire/protocol.h"
 
 static struct taut_rails rails = {
     .count = 2,
@@ -92,7 +93,7 @@ START_TEST(hello_has_every_field)
     text = taut_hello_encode(&hello);
     json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     ck_assert_ptr_nonnull(json);
-    ck_assert_int_eq(number(json, "v"), 2);
+    ck_assert_int_eq(number(json, "v"), TAUT_PROTOCOL_VERSION);
     ck_assert(number(json, "job") == 4294967295);
     ck_assert_int_eq(number(json, "restart"), 0);
     ck_assert_int_eq(number(json, "uid"), 0);
