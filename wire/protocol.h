@@ -14,8 +14,7 @@
 #endif
 #define TAUT_PROTOCOL_OLDEST 1
 #define TAUT_PROTOCOL_LAST 9    /* the seal has one digit for the version */
-#define TAUT_PROTOCOL_REQUEST 1 /* how "taut ticket 1" and "taut ask 1" seal   \
-                                 */
+#define TAUT_PROTOCOL_REQUEST 1 /* tickets ("taut ticket 1") and asks seal so */
 #define TAUT_PROTOCOL_ANY 0     /* how REFUSED is sealed, in all versions */
 #define TAUT_DEFAULT_PORT 6824
 #define TAUT_USER_PORT 1024       /* below it, only root may call from a port */

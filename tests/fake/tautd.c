@@ -360,8 +360,8 @@ static enum taut_frame_type hear_frame(struct peer *peer)
     char *text = calloc(1, TAUT_FRAME_MAX);
 
     if (sealed == NULL ||
-        taut_seal_open(text, peer->key, TAUT_PROTOCOL_VERSION, type, peer->opened++,
-                       (unsigned char *)sealed, n) < 0)
+        taut_seal_open(text, peer->key, TAUT_PROTOCOL_VERSION, type,
+                       peer->opened++, (unsigned char *)sealed, n) < 0)
         type = TAUT_FRAME_NONE;
     if (type == TAUT_FRAME_RESULT)
         printf("result %s\n", text);

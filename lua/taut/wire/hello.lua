@@ -78,7 +78,10 @@ local function check_fields(h, list)
    return true
 end
 
-local function range(from, to)
+--- "1", or "1 to 2".
+-- @param from the oldest version of the protocol
+-- @param to the newest
+function hello.range(from, to)
    return from == to and tostring(to) or ("%d to %d"):format(from, to)
 end
 
@@ -96,7 +99,7 @@ function hello.version(h)
    local newest, oldest = h.v, h.oldest or h.v
    if newest < wire.OLDEST or oldest > wire.VERSION or oldest > newest then
       return nil, ("HELLO: v: expected protocol %s, got %s: %s"):format(
-         range(wire.OLDEST, wire.VERSION), range(oldest, newest),
+         hello.range(wire.OLDEST, wire.VERSION), hello.range(oldest, newest),
          newest < wire.OLDEST and "upgrade taut-probe there" or "upgrade tautd before the nodes")
    end
    return math.min(newest, wire.VERSION)

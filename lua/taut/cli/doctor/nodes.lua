@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Nodes: is the plugin there, does the health check come, are the clocks right, what is refused.
+local hello = require "taut.wire.hello"
 local report = require "taut.report"
 local wire = require "taut.wire"
 
@@ -68,10 +69,6 @@ local function clocks(d, say)
    end
 end
 
-local function range(from, to)
-   return from == to and ("%d"):format(to) or ("%d to %d"):format(from, to)
-end
-
 -- Which probe is older or newer than tautd, and which is not understood at all.
 local function probes(d, say)
    local p, own = d.probes, d.daemon.version
@@ -82,7 +79,7 @@ local function probes(d, say)
       local is_newer = g.protocol > p.protocols.newest
       if g.refused then
          say("mend", "probes", ("%s; tautd is %s and speaks protocol %s: their jobs are " ..
-            "not checked"):format(who, own, range(p.protocols.oldest, p.protocols.newest)),
+            "not checked"):format(who, own, hello.range(p.protocols.oldest, p.protocols.newest)),
             is_newer and "upgrade tautd, then the nodes" or "upgrade taut-probe on these nodes")
       elseif g.release ~= own then
          say("look", "probes", ("%s; tautd is %s. They are checked"):format(who, own),
