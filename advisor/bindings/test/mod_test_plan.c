@@ -373,9 +373,10 @@ static bool is_agreed(double a, double b)
 
 /* Over TCP there are two counts: the sender's, of what it sent again but for
  * what it sent again in vain; and what it sent less what arrived.  Where they
- * differ one end is wrong, or the test was over before the sender noticed.
- * Losses that no gap at the receiver bears out, or for which it had no memory,
- * are nobody's either. */
+ * differ much one end is wrong.  Where they differ little the lesser counts: the
+ * reset that ends a stream may overtake its last segments, and what the sender's
+ * own queue did not take never left.  Losses that no gap at the receiver bears
+ * out, or for which it had no memory, are nobody's either. */
 static bool read_tcp_losses(lua_State *L, int send, int recv, struct losses *l)
 {
     double sent = number_of(L, send, "segments", -1);
@@ -387,7 +388,7 @@ static bool read_tcp_losses(lua_State *L, int send, int recv, struct losses *l)
         !is_agreed(again, fmax(0, missing)))
         return false;
     l->segments = sent;
-    l->lost = fmin(sent, fmax(0, missing));
+    l->lost = fmin(again, fmax(0, missing));
     l->segment_bytes = number_of(L, send, "resent_bytes", NAN) /
                        number_of(L, send, "resent", NAN);
     return l->lost <= TAIL || (number_of(L, recv, "disordered", 0) > 0 &&

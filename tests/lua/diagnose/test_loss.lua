@@ -25,9 +25,14 @@ function tests.test_two_counts_of_the_same_losses()
    lu.assertEquals({ losses(ends()) }, { 20000, 200 })
    -- what was sent again in vain was not lost
    lu.assertEquals({ losses(ends({ resent = 300, spurious = 100 })) }, { 20000, 200 })
-   -- the end of a stream may be lost, and nobody saw that yet
+   -- the reset that ends a stream overtook its last segments
    lu.assertEquals({ losses(ends({ resent = 0 }, { segments = 19998, disordered = 0 })) },
-      { 20000, 2 })
+      { 20000, 0 })
+   lu.assertEquals({ losses(ends({ resent = 8 }, { segments = 19990, disordered = 9 })) },
+      { 20000, 8 })
+   -- one was sent again, and arrived, and was acknowledged behind the first
+   lu.assertEquals({ losses(ends({ resent = 2 }, { segments = 19999, disordered = 1 })) },
+      { 20000, 1 })
    lu.assertEquals({ losses(ends({ resent = 0 }, { segments = 20000, disordered = 0 })) },
       { 20000, 0 })
 end
