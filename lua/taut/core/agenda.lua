@@ -77,18 +77,13 @@ function Agenda:wanted(purpose)
    return purpose == "idle" and idle_wants(self, list, has, now) or list
 end
 
---- Nodes that could take part in an idle cycle, ascending.  A drained node serves only to test
--- itself.
+-- Numbers of the nodes that could take part in an idle cycle, ascending.
 local function idle_now(self)
-   local list, nodes = {}, self.cluster.nodes
-   for n, name in ipairs(self.site.topo.nodes) do
-      local node = nodes[name]
-      if node and not node.down and not node.off and not node.rebooting
-         and (node.state == "idle" or node.drain)
-         and not self.cluster:has_job(name) then
-         list[#list + 1] = n
-      end
+   local list, id = {}, self.site.topo.node_id
+   for _, name in ipairs(self.cluster:for_idle_cycles()) do
+      list[#list + 1] = id[name]
    end
+   table.sort(list)
    return list
 end
 

@@ -9,6 +9,7 @@ local json = require "taut.json"
 local loop = require "taut.loop"
 local make = require "taut.core.parts"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 
 local tautd = {}
 local Tautd = {}
@@ -60,10 +61,10 @@ end
 
 local function begin_cluster(p)
    local cl = p.cluster
-   for _, name in ipairs(p.site.topo.nodes) do
-      cl.nodes[name] = { name = name, state = "idle", partitions = { "all" }, reason = "" }
-   end
-   cl.partitions, cl.knows_queue = { all = p.site.topo.nodes }, true
+   cl:take_nodes(tables.map(p.site.topo.nodes, function(name)
+      return { name = name, state = "idle", partitions = { "all" }, reason = "" }
+   end))
+   cl.knows_queue = true
    cl:tell {}
    function cl.refresh(_, fn)
       if fn then

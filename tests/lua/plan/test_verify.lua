@@ -2,6 +2,7 @@
 -- Marks of `taut verify`, and what idle cycles make of them.
 local agenda = require "taut.core.agenda"
 local answers = require "taut.core.answers.tests"
+local cluster = require "taut.slurm.cluster"
 local coverage = require "taut.plan.coverage"
 local json = require "taut.json"
 local looptest = require "lib.looptest"
@@ -14,6 +15,16 @@ local verify = require "taut.plan.verify"
 
 local tests = {}
 
+-- Slurm says of each node what fn(number) gives.
+local function nodes_are(d, fn)
+   local list = {}
+   for n, name in ipairs(d.topo.nodes) do
+      list[n] = fn(n)
+      list[n].name = name
+   end
+   d.cluster:take_nodes(list)
+end
+
 local function daemon()
    local topo = sim.torus({ 4, 4, 2 }, 2)
    local site = site_of.new { checks = { coverage_h = 24 }, topology = topo }
@@ -24,15 +35,11 @@ local function daemon()
    d.diagnosis = { verdicts = function() return {} end, wanted = function() return {} end,
       state = function() return "ok" end, capacity = function() return 1e9 end,
       sets_in_place_of_links = function() return {}, {} end }
-   d.cluster = { nodes = {}, has_job = function() end,
-      who_administers = function() return "root and SlurmUser" end,
-      config = { slurm_user = "slurm" },
-      is_free = function(_, name) return d.cluster.nodes[name].state == "idle" end,
-      is_admin = function(_, uid) return uid == 0 end }
+   d.cluster = cluster.new { ask = function() end }
+   d.cluster.config = { slurm_user = "slurm" }
    function d.cluster.fresh(_, _, fn) fn() end
-   for _, name in ipairs(topo.nodes) do
-      d.cluster.nodes[name] = { state = "idle" }
-   end
+   function d.cluster.is_admin(_, uid) return uid == 0 end
+   nodes_are(d, function() return { state = "idle" } end)
    -- all was tested a moment ago
    for c = 1, #topo.components do
       d.coverage:touch(c, 1e12)
@@ -138,10 +145,10 @@ end
 function tests.test_busy_nodes_are_not_called_and_drained_ones_are()
    local d = daemon()
    d.marks:add(d.topo.tx[9], "root", os.time())
-   for n, name in ipairs(d.topo.nodes) do
-      d.cluster.nodes[name] = n == 9 and { state = "drained", drain = true }
+   nodes_are(d, function(n)
+      return n == 9 and { state = "drained", drain = true }
          or { state = n > 40 and "idle" or "allocated" }
-   end
+   end)
    local list, found = d.agenda:idle_nodes(), false
    for _, n in ipairs(list) do
       lu.assertTrue(n == 9 or n > 40)

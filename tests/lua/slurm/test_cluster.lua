@@ -133,6 +133,29 @@ function tests.test_over_alps_a_new_job_ends_those_that_had_its_nodes()
    end
 end
 
+function tests.test_nodes_for_idle_cycles()
+   local c = with {}
+   local function names()
+      local list = c:for_idle_cycles()
+      table.sort(list)
+      return table.concat(list, " ")
+   end
+   c:prolog(1, { "n0" }, "n0")
+   lu.assertEquals(names(), "") -- Slurm has not said anything yet
+   c:take_nodes { { name = "n0", state = "idle" }, { name = "n1", state = "idle" },
+      { name = "n2", state = "idle", drain = true }, { name = "n3", state = "down", down = true },
+      { name = "n4", state = "idle", off = true },
+      { name = "n5", state = "idle", rebooting = true },
+      { name = "n6", state = "allocated" }, { name = "n7", state = "drained", drain = true } }
+   lu.assertEquals(names(), "n1 n2 n7")
+   c:prolog(2, { "n1", "n7", "n9" }, "n1", true) -- n9 is none of Slurm's
+   lu.assertEquals(names(), "n2")
+   c:epilog(1, "n0")
+   c:epilog(2, "n1")
+   c:epilog(2, "n9")
+   lu.assertEquals(names(), "n0 n1 n2")
+end
+
 function tests.test_a_job_on_the_same_node_is_shared()
    local answers = {}
    local c = with(answers)

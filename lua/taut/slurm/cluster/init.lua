@@ -120,6 +120,7 @@ end
 function cluster.new(h, addresses)
    return setmetatable({ helper = h, addresses = addresses, jobs = {}, on_node = {}, nodes = {},
       partitions = {}, claims = claims.new(),
+      without_job = {}, -- of Slurm's nodes those that have none: name → node
       touched = {}, -- names of nodes whose jobs changed since take_touched()
       pending = {}, knows_queue = false, seen_running = {}, last_heard = {},
       last_heard_for = { idle = {}, job = {} },

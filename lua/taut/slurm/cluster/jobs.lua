@@ -15,6 +15,7 @@ local function put_on(self, job, name)
       self.on_node[name] = on
    end
    on[job.id] = true
+   self.without_job[name] = nil
    self.touched[name] = true
 end
 
@@ -25,6 +26,7 @@ local function take_off(self, id, name)
       on[id] = nil
       if next(on) == nil then
          self.on_node[name] = nil
+         self.without_job[name] = self.nodes[name]
       end
    end
 end

@@ -24,10 +24,11 @@ end
 -- @param maintenance host lists of reservations for it, or nil
 -- @param partitions what each is: array of { name, up, default, max_minutes }, or nil
 function nodes:take_nodes(list, maintenance, partitions)
-   self.nodes, self.partitions, self.order = {}, {}, {}
+   self.nodes, self.partitions, self.order, self.without_job = {}, {}, {}, {}
    self.partition_info = partitions or {}
    for i, n in ipairs(list) do
       self.nodes[n.name], self.order[i] = n, n.name -- it answers in the order of its table
+      self.without_job[n.name] = not self:has_job(n.name) and n or nil
       for _, p in ipairs(n.partitions or {}) do
          self.partitions[p] = self.partitions[p] or {}
          table.insert(self.partitions[p], n.name)
@@ -38,6 +39,23 @@ function nodes:take_nodes(list, maintenance, partitions)
    if self.addresses then
       self.addresses:take(list)
    end
+end
+
+-- Could a node without a job take part in an idle cycle?  A drained one serves only to test itself.
+local function can_be_asked(n)
+   return not n.down and not n.off and not n.rebooting and (n.state == "idle" or n.drain)
+end
+
+--- Nodes that idle cycles may call for now.
+-- @return array of names, in no order
+function nodes:for_idle_cycles()
+   local list = {}
+   for name, n in pairs(self.without_job) do
+      if can_be_asked(n) then
+         list[#list + 1] = name
+      end
+   end
+   return list
 end
 
 -- Idle, and nothing but power saving in its way.
