@@ -89,6 +89,7 @@ static int ask_bouts(lua_State *L)
         taut_set_integer(L, "low_spells", list[i].low_spells);
         taut_set_integer(L, "wide_spells", list[i].wide_spells);
         taut_set_flag(L, "has_grown", list[i].has_grown);
+        taut_set_flag(L, "is_counted", list[i].is_counted);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     lua_pushinteger(L, kept.tested);
@@ -149,6 +150,7 @@ static int restore_bouts(lua_State *L)
             .is_single = read_flag(L, "is_single"),
             .is_wide = read_flag(L, "is_wide"),
             .has_grown = read_flag(L, "has_grown"),
+            .is_counted = read_flag(L, "is_counted"),
         };
         lua_pop(L, 1);
     }

@@ -67,6 +67,7 @@ static void push_low(lua_State *L, const struct taut_graph *g,
     taut_set_integer(L, "serial", low->serial);
     taut_set_integer(L, "links", low->links);
     taut_set_flag(L, "by_ack", x->by_ack);
+    taut_set_flag(L, "is_counted", low->is_counted);
     if (low->confirms != TAUT_GRAPH_NONE)
         taut_set_integer(L, "confirms", low->confirms + 1);
     if (low->explained_by != TAUT_GRAPH_NONE)
@@ -251,12 +252,14 @@ static void restore_fields(lua_State *L, const struct taut_graph *g,
     low->serial = (uint32_t)need_number(L, "serial");
     lua_getfield(L, 2, "links");
     low->links = (uint16_t)luaL_optinteger(L, -1, 1);
+    lua_getfield(L, 2, "is_counted");
+    low->is_counted = lua_toboolean(L, -1);
     lua_getfield(L, 2, "port");
     const char *port = lua_tostring(L, -1);
     low->port = port == NULL               ? TAUT_GRAPH_NONE
                 : strcmp(port, "src") == 0 ? taut_graph_tx(low->src)
                                            : taut_graph_rx(low->dst);
-    lua_pop(L, 2);
+    lua_pop(L, 3);
     low->confirms = component_field(L, g, "confirms");
     low->explained_by = component_field(L, g, "explained_by");
 }

@@ -74,6 +74,7 @@ struct taut_low {
     uint16_t links;   /* on its route; 0: it met nobody else's traffic */
     uint16_t n;
     bool by_sets; /* nobody knows all links of its way: of a set it took one */
+    bool is_counted; /* its losses are known, and do not explain that it is low */
     struct taut_shown {
         uint32_t c;
         float share; /* of c's own capacity that was shown */

@@ -69,6 +69,8 @@ struct taut_loss_known {
     struct taut_loss_run *run; /* NULL: nothing speaks against it */
     float share;   /* that it was named for; 0: it loses nothing */
     uint32_t good; /* tests without that share since the last that had it */
+    float quiet_segments, quiet_lost; /* of tests since that are too few for one
+                                         that counts as good */
 };
 
 /* What a test of the event being taken surely crosses. */

@@ -309,7 +309,8 @@ static void weigh_from(const struct taut_evidence *e, uint32_t c,
     *out = (struct taut_case){.low = run->n, .start = start, .best = best};
     for (uint32_t i = start; i < run->n; i++) {
         const struct taut_low *low = run->entry[i].low;
-        if (low->explained_by != TAUT_GRAPH_NONE && low->explained_by != c)
+        if ((low->explained_by != TAUT_GRAPH_NONE && low->explained_by != c) ||
+            (best <= ANY_LEVEL && low->is_counted))
             continue;
         double ratio = (double)low->bw_Bps / (double)low->expected_Bps;
         take_wholes(run, &whole, low->time, out);

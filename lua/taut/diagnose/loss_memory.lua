@@ -10,7 +10,7 @@ local loss_memory = {}
 local KEPT = 64 -- newest tests of a component
 local TEST = { "id", "event", "job", "time", "rail", "segments", "lost", "rate", "single", "links" }
 local BOUT = { "began", "time", "share", "ratio", "tested", "rail", "links", "is_single",
-   "is_wide", "has_grown", "low_spells", "wide_spells" }
+   "is_wide", "has_grown", "is_counted", "low_spells", "wide_spells" }
 local VERDICT = { "share", "rate", "score", "spells", "first", "last", "segments", "lost", "far" }
 
 local function copy(t, names, topo)

@@ -5,10 +5,14 @@
 #include "tests/unit/advisor/events.h"
 #include "tests/unit/unit.h"
 
+static double sent; /* segments of each test of which none was lost; 0: nobody
+                       counts */
+
 static void get(uint32_t src, uint32_t dst, double bw, double time)
 {
     struct taut_measured t = make_test(src, dst);
 
+    t.segments = sent;
     t.bw_Bps = bw;
     t.is_low = bw < event_rules().good;
     take_alone(&t, time);
@@ -20,6 +24,7 @@ static void get_twice(uint32_t src, uint32_t dst, double one, double many,
 {
     struct taut_measured t = make_test(src, dst);
 
+    t.segments = sent;
     taut_evidence_begin(ev);
     t.bw_Bps = one;
     t.is_low = one < event_rules().good;
@@ -515,6 +520,28 @@ START_TEST(what_is_never_whole_needs_no_ceiling)
 }
 END_TEST
 
+/* What loses says so by its losses; what is low without any was busy. */
+START_TEST(counted_losses_speak_for_themselves)
+{
+    uint32_t x = find_link(0, 4);
+
+    be_whole();
+    sent = 20000;
+    for (int i = 0; i < 7; i++)
+        loses(i, SCATTER[i], 0.8, 4 * i * HOUR);
+    ck_assert(!judge_bouts(x).is_any);
+    restart(x);
+    be_whole();
+    loses(7, 0.5, 0.8, 28 * HOUR);
+    ck_assert(!judge_bouts(x).is_any);
+    sent = 0; /* another transport has its turn */
+    for (int i = 0; i < 7; i++)
+        loses(i, SCATTER[i], 0.8, (40 + 4 * i) * HOUR);
+    struct taut_recurrence k = judge_bouts(x);
+    ck_assert(k.is_any && k.bouts == 7 && k.spells == 7);
+}
+END_TEST
+
 START_TEST(one_whole_test_ends_it)
 {
     uint32_t x = find_link(0, 4);
@@ -688,6 +715,7 @@ int main(void)
     tcase_add_test(tc, who_comes_and_goes_need_not_be_known_for_each_test);
     tcase_add_test(tc, a_bout_of_another_time_explains_nothing);
     tcase_add_test(tc, what_is_never_whole_needs_no_ceiling);
+    tcase_add_test(tc, counted_losses_speak_for_themselves);
     tcase_add_test(tc, one_whole_test_ends_it);
     tcase_add_test(tc, a_restart_knows_what_was_never_whole);
     tcase_add_test(tc, each_hour_of_a_run_counts);

@@ -681,6 +681,26 @@ START_TEST(tests_without_the_share_are_counted)
 }
 END_TEST
 
+/* As in the lab, at 100 Mbit/s: 200 segments are too few for a share of 1 %. */
+START_TEST(short_tests_count_together)
+{
+    uint32_t x = find_link(0, 4);
+
+    for (int i = 0; i < 30; i++)
+        lose(0, 8, 200, 2, i);
+    taut_loss_name(ev, x, 0.01);
+    for (int i = 0; i < 40; i++)
+        lose(0, 8, 200, 1 + i % 3, 100 + i);
+    ck_assert_uint_eq(taut_loss_good(ev, x), 0); /* they go on losing it */
+    for (int i = 0; i < 50; i++)
+        lose(0, 8, 200, 0, 200 + i);
+    ck_assert_uint_ge(taut_loss_good(ev, x), 4);
+    for (int i = 0; i < 4; i++)
+        lose(0, 8, 200, 9, 300 + i);
+    ck_assert_uint_eq(taut_loss_good(ev, x), 0);
+}
+END_TEST
+
 START_TEST(what_is_named_does_not_teach_its_class)
 {
     uint32_t x = find_link(0, 4);
@@ -787,6 +807,7 @@ int main(void)
     tcase_add_test(tc, who_is_on_some_of_the_ways_is_out);
     tcase_add_test(tc, two_lossy_links_on_one_way_are_told_apart);
     tcase_add_test(tc, tests_without_the_share_are_counted);
+    tcase_add_test(tc, short_tests_count_together);
     tcase_add_test(tc, what_is_named_does_not_teach_its_class);
     tcase_add_loop_test(tc, random_losses_keep_the_books, 0, 20);
     return unit_run("losses", tc);

@@ -33,6 +33,8 @@ struct taut_bout {
     bool is_wide;      /* several streams at once were at the ceiling, too, over a
                           way that is known */
     bool has_grown;    /* several streams got more than one */
+    bool is_counted;   /* the losses of all its low tests are known, and do not
+                          explain them */
 };
 
 /* What the bouts of a component amount to. */

@@ -61,12 +61,14 @@ bool taut_bout_describe(const struct taut_evidence *e, uint32_t c,
     *b = (struct taut_bout){
         .share = (float)best,
         .tested = e->of[c].spells,
+        .is_counted = true,
         .has_grown = (double)run->grown > best * (1 + e->rules.ceiling)};
     for (uint32_t i = 0; i < run->n; i++) {
         const struct taut_low *low = run->entry[i].low;
         if (low->explained_by != TAUT_GRAPH_NONE || run->entry[i].by_ack)
             continue;
         count_low(e, b, low, &last);
+        b->is_counted = b->is_counted && low->is_counted;
         if (!taut_evidence_is_at(e, (double)run->entry[i].share, best))
             continue;
         at++;
@@ -168,11 +170,13 @@ static bool join_chain(const struct taut_evidence *e, uint32_t c,
     double began = last->began;
     float share = fmaxf(last->share, b->share);
     bool is_wide = last->is_wide || b->is_wide;
+    bool is_counted = last->is_counted && b->is_counted;
     uint16_t low_spells = last->low_spells - 1, wide = last->wide_spells;
     *last = *b;
     last->began = began;
     last->share = share;
     last->is_wide = is_wide;
+    last->is_counted = is_counted;
     last->low_spells = (uint16_t)(low_spells + b->low_spells);
     last->wide_spells = wide > 0 && b->wide_spells > 0
                             ? (uint16_t)(wide - 1 + b->wide_spells)
@@ -202,7 +206,8 @@ void taut_bouts_keep(struct taut_evidence *e, uint32_t c, bool is_whole)
         return;
     }
     push_bout(e, list, &b);
-    if (is_whole || e->of[c].is_scattered || !is_usually_whole(e, c))
+    if (is_whole || b.is_counted || e->of[c].is_scattered ||
+        !is_usually_whole(e, c))
         return;
     e->of[c].is_scattered = true;
     list->chain = b.time;
@@ -247,6 +252,7 @@ void taut_bouts_again(struct taut_evidence *e, uint32_t c,
                           .first_dst = p->m.dst,
                           .links = p->links,
                           .is_single = true,
+                          .is_counted = p->m.segments >= 1 && p->m.lost >= 0,
                           .is_wide = p->m.streams > 1 && !p->by_sets,
                           .low_spells = 1,
                           .wide_spells = p->m.streams > 1 && !p->by_sets};

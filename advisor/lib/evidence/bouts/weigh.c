@@ -25,7 +25,8 @@
  * needs so much more.)
  *
  * No ceiling.  What loses where nobody counts (go-back-N) is low at any level,
- * now and then not quite low, and never whole.  The N spells since its last whole
+ * now and then not quite low, and never whole.  (Where losses are counted they
+ * speak for themselves, and a low test that they do not explain was busy.)  The N spells since its last whole
  * test, or one that got all that it could (taut_bouts_whole), are D seconds apart;
  * in m of them, at least LOW_SHARE, it was low:
  *
@@ -251,7 +252,7 @@ static void weigh_any(const struct taut_evidence *e, uint32_t c,
     for (uint32_t i = 0; i < n; i++)
         if (list[i].has_grown)
             grown += GROWN;
-        else
+        else if (!list[i].is_counted)
             add_link(e, c, &m, &list[i], out);
     if (m.kept == 0 || out->bouts < 2)
         return;

@@ -272,18 +272,33 @@ static bool is_quiet(const struct taut_evidence *e, uint32_t c)
            is_cleared(e, c, upper_share(run->quiet_lost, run->quiet_segments));
 }
 
+static void forget_quiet(struct taut_loss_known *k)
+{
+    k->quiet_segments = k->quiet_lost = 0;
+}
+
 /* A test of a component that was named speaks for the share it was named for,
- * or against it. */
+ * or against it; where it is too short for that, together with those before. */
 static void count_good(struct taut_evidence *e, uint32_t c, double lost,
-                       double segments, double upper)
+                       double segments)
 {
     struct taut_loss_known *k = &e->loss[c];
     double share = (double)k->share;
 
-    if (share > 0 && upper < fmax(e->rules.loss_floor, 0.5 * share))
-        k->good++;
-    else if (share > 0 && lower_share(lost, segments) > 0.5 * share)
+    if (!(share > 0))
+        return;
+    k->quiet_segments += (float)segments;
+    k->quiet_lost += (float)lost;
+    double all = (double)k->quiet_segments, gone = (double)k->quiet_lost;
+    bool has_share =
+        fmax(lower_share(lost, segments), lower_share(gone, all)) > 0.5 * share;
+    if (has_share)
         k->good = 0;
+    else if (upper_share(gone, all) < fmax(e->rules.loss_floor, 0.5 * share))
+        k->good++;
+    else
+        return;
+    forget_quiet(k);
 }
 
 /* What the test says of those that it crossed: a run that it contradicts ends. */
@@ -297,7 +312,7 @@ static void clear_stages(struct taut_evidence *e, const struct taut_pending *p,
         if (!has_bit(e, c))
             continue;
         taut_evidence_touch(e, c);
-        count_good(e, c, p->m.lost, p->m.segments, upper);
+        count_good(e, c, p->m.lost, p->m.segments);
         if (time >= e->newest && is_cleared(e, c, upper))
             taut_loss_clear(e, c);
     }
@@ -451,6 +466,7 @@ void taut_loss_name(struct taut_evidence *e, uint32_t c, double share)
 {
     e->loss[c].share = (float)share;
     e->loss[c].good = 0;
+    forget_quiet(&e->loss[c]);
     e->judging++; /* it explains tests in the runs of others */
     set_bit(e, c);
 }
