@@ -6,11 +6,13 @@
 # (expressions that make the configuration out of the demo's), HUNT_LEAST,
 # HUNT_MOST (nodes of a job), HUNT_WARM (jobs before the first fault), HUNT_JOBS
 # (until it is given up), HUNT_LEFT (percent, or "random") and HUNT_LOADS
-# (arguments of `lab load', an array).  HUNT_FAULT: a kind of detection.lua's,
+# (arguments of `lab load', an array).  HUNT_STREAMS: how many steady streams there
+# are besides, each between two random nodes and for HUNT_STREAM_S seconds.  HUNT_FAULT: a kind of detection.lua's,
 # HUNT_EVERY: seconds for which the fault is there, and then not, in turns, and
 # HUNT_DO: `lab degrade', or `lab lose', with HUNT_LEFT.
 
 POSITIONS='' KEEP='' HUNT_FAULT=${BENCH_FAULT:-} HUNT_EVERY='' HUNT_DO=degrade
+HUNT_STREAMS=0 HUNT_STREAM_S=''
 bench_option() { hunt_option "$@"; }
 hunt_option() {
     case $1 in
@@ -147,6 +149,19 @@ in_turns() {
     done
 }
 
+# streams_in_turns NODES: until $TMP/quiet is there
+streams_in_turns() {
+    local i from to
+    RANDOM=$SEED
+    while [ ! -e "$TMP/quiet" ]; do
+        for ((i = 0; i < HUNT_STREAMS; i++)); do
+            from=$((RANDOM % $1)) to=$((RANDOM % ($1 - 1)))
+            lab load "n$from" "n$((to + (to >= from)))" --steady --seconds "$HUNT_STREAM_S" || return
+        done
+        sleep "$HUNT_STREAM_S"
+    done
+}
+
 one_position() {
     local component=$1 seed=$2 left=$HUNT_LEFT node turns=''
     [ "$left" != random ] || left=$((RANDOM = seed, 5 + RANDOM % 66))
@@ -169,7 +184,7 @@ one_position() {
 
 # hunt_main DESCRIPTION ARG…
 hunt_main() {
-    local component k=0 components load conf=$TMP/taut.lua
+    local component k=0 components load conf=$TMP/taut.lua streams=''
     echo "$1"
     bench_machine
     sed -e '' "${HUNT_SED[@]/#/-e}" "$SCENE_DIR/demo.lua" >"$conf"
@@ -178,6 +193,7 @@ hunt_main() {
         # shellcheck disable=SC2086
         lab load $load || die "lab load $load: failed"
     done
+    [ "$HUNT_STREAMS" -eq 0 ] || { streams_in_turns 32 >/dev/null 2>"$TMP/streams" & streams=$!; }
     # with the topology that the lab has added
     lab exec cat /etc/taut/taut.lua >"$conf"
     mapfile -t components < <(bench_lua lab/detection.lua positions "$conf" "$POSITIONS" $HUNT_FAULT)
@@ -189,6 +205,7 @@ hunt_main() {
         one_position "$component" $((SEED * 1000 + 2 * k)) >>"$TMP/positions" ||
             die "$component: failed"
     done
+    [ -z "$streams" ] || { touch "$TMP/quiet"; wait $streams || die "lab load: $(cat "$TMP/streams")"; }
     bench_inside usage_of_tautd after >>"$TMP/positions"
     [ -z "$KEEP" ] || { lab exec cat $DATABASE >"$KEEP.db"; cp "$TMP/positions" "$KEEP"; }
     bench_inside report "$TMP/positions" "$conf" | bench_figures

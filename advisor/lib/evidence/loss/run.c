@@ -285,8 +285,8 @@ static void count_good(struct taut_evidence *e, uint32_t c, double lost,
     struct taut_loss_known *k = &e->loss[c];
     double share = (double)k->share;
 
-    if (!(share > 0))
-        return;
+    if (!(share > 0) || lower_share(lost, segments) > share)
+        return; /* it lost more than that: a queue's doing, or worse to come */
     k->quiet_segments += (float)segments;
     k->quiet_lost += (float)lost;
     double all = (double)k->quiet_segments, gone = (double)k->quiet_lost;
