@@ -56,7 +56,7 @@ function elsewhere.excuse(t, o)
    for _, how in ipairs { "counted", "sent" } do
       local c = elsewhere.full(t, known[how], o.topology, o.good)
       if c then
-         t.class, t.port = "void", nil
+         t.class, t.port, t.segments, t.lost = "void", nil, nil, nil
          t.why = TEXT[how]:format(o.topology.components[c], known[how][c] / 1e6)
          return
       end

@@ -126,16 +126,16 @@ local function crowded(t, recv)
       t.dst_name, n, full and ", and more found no room" or "") or nil
 end
 
--- Why a low figure speaks against nobody, or nil.  A good one stands in spite of these: neither
--- other traffic nor a late probe makes a stream faster than the route.
-local function excuse(t, send, recv, s)
+-- What others sent beside a test, in words, or nil.  A low figure then speaks against nobody, as it
+-- does where its ends were idle; a good one stands: neither makes a stream faster than the route.
+local function met_others(t, send, recv, s)
    for name, r in pairs { [t.dst_name] = recv, [t.src_name] = send } do
       local bytes = foreign(t, r)
       if bytes > most_foreign(t, s) then
          return ("port of %s carried %.0f kB of other traffic"):format(name, bytes / 1e3)
       end
    end
-   return was_idle(t, send, recv, s) or nil
+   return nil
 end
 
 -- A void test at a loaded port still tells what that port carried in all; where this is far from
@@ -343,13 +343,15 @@ function judge.test(t, send, recv, topo, s)
    end
    local list = parts(t, recv)
    t.peak = list[1]
-   t.why = no_figure(t, send, recv, s) or not open and beyond(t, topo) or nil
+   t.why = no_figure(t, send, recv, s)
+   local is_late = t.why ~= nil -- its ends were: what it lost counts all the same
+   t.why = t.why or not open and beyond(t, topo) or nil
    t.figure = not t.why and not differ(t, s) or nil
    if open and expected == math.huge then
       t.ratio = 0 -- of nothing that is known
    end
    if open then
-      return judge_open(t, open, topo, s)
+      judge_open(t, open, topo, s)
    elseif t.why then
       t.class = "void"
    elseif t.ratio >= s.good then
@@ -359,7 +361,11 @@ function judge.test(t, send, recv, topo, s)
       local crowd = crowded(t, recv)
       -- and one that loses runs unevenly by nature
       local by_loss = is_by_loss(t, send, s)
-      t.why = crowd or excuse(t, send, recv, s)
+      t.why = crowd or met_others(t, send, recv, s)
+      if not t.why then
+         t.why = was_idle(t, send, recv, s)
+         is_late = t.why ~= nil
+      end
       if not t.why and not t.group and not by_loss then
          local part
          t.why, part = uneven(t, list, s)
@@ -373,6 +379,10 @@ function judge.test(t, send, recv, topo, s)
          t.why = ("%s, %d%% of what it should in all"):format(t.why,
             math.floor(100 * t.port.Bps / t.expected_Bps + 0.5))
       end
+   end
+   if t.class == "void" and t.segments
+      and not (is_late and not crowded(t, recv) and not met_others(t, send, recv, s)) then
+      t.segments, t.lost, t.segment_bytes = nil, nil, nil -- others' queues may have dropped it
    end
    return t
 end

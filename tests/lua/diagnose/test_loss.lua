@@ -94,6 +94,27 @@ function tests.test_what_its_losses_explain()
    lu.assertEquals({ t.class, t.by_loss, t.segments, t.lost }, { "good", nil, 20000, 200 })
 end
 
+-- Of a test whose ends were late the rate says nothing, and what it lost does.
+function tests.test_which_void_tests_keep_their_losses()
+   local function counts(share, o)
+      local t = judged(share, o)
+      return t.class, t.lost
+   end
+   lu.assertEquals({ counts(0.4, { recv = { looks = 1, sub_bytes = { 1, 0, 0, 0 } } }) },
+      { "void", 200 }) -- the receiver was asleep
+   lu.assertEquals({ counts(0.4, { send = { delay_ns = 30000000 } }) }, { "void", 200 })
+   -- others sent beside it, and their queue may have dropped it
+   lu.assertEquals({ counts(0.4, { send = { foreign_bytes = 400000 } }) }, { "void" })
+   lu.assertEquals({ counts(0.4, { recv = { foreign_bytes = 400000, looks = 1,
+      sub_bytes = { 1, 0, 0, 0 } } }) }, { "void" })
+   lu.assertEquals({ counts(0.4, { recv = { strangers = 1 } }) }, { "void" })
+   -- it met a queue for a while
+   lu.assertEquals({ counts(0.4, { recv = { sub_bytes = { 60000, 60000, 60000, 60000, 1, 1, 1, 1 },
+      looks = 8 } }) }, { "void" })
+   -- it never left the host
+   lu.assertEquals({ counts(9, {}) }, { "void" })
+end
+
 ---------------------------------------------------------------- on a machine
 
 local LINK = "r1.0.0/X+"

@@ -338,13 +338,11 @@ START_TEST(what_was_not_counted_says_nothing)
 {
     uint32_t x = find_link(0, 4);
     struct taut_measured odd[] = {
-        make_loss(0, 8, 20000, 200), make_loss(0, 8, 20000, 20001),
-        make_loss(0, 8, 20000, -1), make_loss(0, 8, 0, 0),
-        make_loss(0, 8, 20000, 200)};
+        make_loss(0, 8, 20000, 20001), make_loss(0, 8, 20000, -1),
+        make_loss(0, 8, 0, 0), make_loss(0, 8, 20000, 200)};
 
-    odd[0].bw_Bps = -1;
-    odd[4].by_port = true;
-    odd[4].port = taut_graph_tx(0);
+    odd[3].by_port = true;
+    odd[3].port = taut_graph_tx(0);
     for (size_t i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
         take_alone(&odd[i], (double)i);
         ck_assert_uint_eq(count_run(x), 0);
@@ -354,6 +352,24 @@ START_TEST(what_was_not_counted_says_nothing)
         take_alone(&odd[i], 20 + (double)i);
         ck_assert_uint_eq(count_run(x), 1);
     }
+}
+END_TEST
+
+/* Its ends were late, so that its rate says nothing. */
+START_TEST(a_void_test_has_losses_and_no_rate)
+{
+    uint32_t x = find_link(0, 4);
+    struct taut_measured t = make_loss(0, 8, 20000, 200);
+
+    t.bw_Bps = -1;
+    for (int i = 0; i < 3; i++)
+        take_alone(&t, i * 3600.0);
+    ck_assert_uint_eq(count_run(x), 3);
+    ck_assert_uint_eq(count_low(x), 0);
+    ck_assert_double_eq(judge_case(x).rate, 1);
+    t.bw_Bps = 0.8;
+    take_alone(&t, 3 * 3600.0);
+    ck_assert_double_eq_tol(judge_case(x).rate, 0.8, 1e-6);
 }
 END_TEST
 
@@ -785,6 +801,7 @@ int main(void)
     tcase_add_test(tc, low_tests_speak_where_their_losses_explain_them);
     tcase_add_test(tc, a_test_behind_a_queue_does_not_accuse);
     tcase_add_test(tc, what_was_not_counted_says_nothing);
+    tcase_add_test(tc, a_void_test_has_losses_and_no_rate);
     tcase_add_test(tc, runs_are_bounded);
     tcase_add_test(tc, a_new_route_drops_what_it_no_longer_crosses);
     tcase_add_test(tc, what_is_forgotten_begins_anew);

@@ -23,7 +23,7 @@ struct taut_loss_test {
     uint32_t src, dst; /* endpoints */
     float segments;    /* sent, those sent again included */
     float lost;        /* of them */
-    float rate;        /* that it had, of what was expected */
+    float rate;        /* that it had, of what was expected; < 0: void */
     float single;      /* log odds that its losses came one at a time, as those
                           of a bad link do, and not in bursts, as a queue drops
                           them (loss/burst.c); 0: its rate does not say */

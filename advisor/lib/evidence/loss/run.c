@@ -76,14 +76,15 @@ static void follow_rtt(struct taut_evidence *e)
         e->usual_rtt_ns *= 1 + RTT_STEP;
 }
 
-/* Was anybody told what the test lost?  What several streams lose on a fabric
+/* Was anybody told what the test lost?  Of a test that is void for its rate the
+ * caller says so only where that is its ends' doing.  What several streams lose on a fabric
  * whose queues drop is mostly their own doing, as is what one stream loses that
  * is slower than its losses would make it, or behind somebody's queue. */
 static bool is_counted(const struct taut_evidence *e,
                        const struct taut_pending *p)
 {
-    return p->m.bw_Bps >= 0 && !p->m.by_port && p->m.segments >= 1 &&
-           p->m.lost >= 0 && p->m.lost <= p->m.segments &&
+    return !p->m.by_port && p->m.segments >= 1 && p->m.lost >= 0 &&
+           p->m.lost <= p->m.segments &&
            (p->m.streams <= 1 || e->rules.lossless) &&
            !(is_lossy(e, p->m.lost, p->m.segments) &&
              (p->is_queued || is_delayed(e, p)));
@@ -361,7 +362,9 @@ static void describe_test(const struct taut_evidence *e,
     t->dst = p->m.dst;
     t->segments = (float)p->m.segments;
     t->lost = (float)p->m.lost;
-    t->rate = (float)fmin(1, p->m.bw_Bps / p->m.expected_Bps);
+    t->rate = p->m.bw_Bps < 0
+                  ? -1
+                  : (float)fmin(1, p->m.bw_Bps / p->m.expected_Bps);
     t->single = (float)taut_loss_single(e, &p->m);
     t->links = p->links;
     for (uint32_t k = 0; k < p->n; k++)

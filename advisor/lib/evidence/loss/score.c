@@ -201,6 +201,7 @@ struct spell_tally {
     double was_at;   /* time of the last such test before */
     uint32_t links;  /* of the shortest way among them */
     uint32_t serial; /* of the event that was counted last */
+    uint32_t rated;  /* of all spells, tests about the share that had a rate */
     bool is_any, is_at;
 };
 
@@ -253,7 +254,8 @@ static void count_at(struct spell_tally *y, const struct taut_loss_test *t,
     out->events += t->serial != y->serial || out->at == 1;
     out->segments += (double)t->segments;
     out->lost += (double)t->lost;
-    out->rate += ((double)t->rate - out->rate) / out->at;
+    if (t->rate >= 0)
+        out->rate += ((double)t->rate - out->rate) / ++y->rated;
     out->recent = y->is_at ? out->recent + 1 : 1;
     y->serial = t->serial;
     y->is_at = true;
@@ -300,6 +302,7 @@ static void weigh_share(const struct taut_evidence *e, uint32_t c,
                 *out = (struct taut_loss_case){
                     .tests = run->n, .share = share, .start = i};
                 y.was_at = -HUGE_VAL;
+                y.rated = 0;
             }
         }
         y.spell = spell;
@@ -309,6 +312,8 @@ static void weigh_share(const struct taut_evidence *e, uint32_t c,
             count_at(&y, t, k->test[i].base, out);
     }
     close_spell(e, &y, out);
+    if (y.rated == 0)
+        out->rate = 1; /* nothing is known to be gone */
 }
 
 void taut_loss_weigh(struct taut_evidence *e, uint32_t c, double share,
