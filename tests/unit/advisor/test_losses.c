@@ -518,6 +518,27 @@ START_TEST(a_share_that_changes_by_the_hour_is_a_busy_network)
 END_TEST
 
 /* However many tests one hour has. */
+/* Tests of 200 segments that lost none before it began to lose: that is nearly as
+ * likely with a half of the share. */
+START_TEST(what_was_before_does_not_dilute_the_share)
+{
+    uint32_t x = find_link(0, 4);
+    struct taut_loss_case k;
+
+    lose(0, 8, 200, 8, 0); /* a queue, long ago */
+    for (int i = 0; i < 30; i++)
+        lose((uint32_t)i % 2, 8 + (uint32_t)i / 2 % 2, 200, 0, 60.0 * i);
+    for (int hour = 2; hour < 12; hour++)
+        for (int i = 0; i < 4; i++)
+            lose((uint32_t)i % 2, 8 + (uint32_t)i / 2 % 2, 200, 1 + i % 4,
+                 3600.0 * hour + 60 * i);
+    k = judge_case(x);
+    ck_assert_double_eq_tol(k.share, 0.0125, 0.002);
+    ck_assert_uint_eq(k.spells, 10);
+    ck_assert_double_gt(k.score, 6);
+}
+END_TEST
+
 START_TEST(an_hour_alone_says_little)
 {
     uint32_t x = find_link(0, 4);
@@ -712,7 +733,7 @@ START_TEST(short_tests_count_together)
         lose(0, 8, 200, 0, 200 + i);
     ck_assert_uint_ge(taut_loss_good(ev, x), 4);
     for (int i = 0; i < 4; i++)
-        lose(0, 8, 200, 9, 300 + i);
+        lose(0, 8, 200, 6, 300 + i);
     ck_assert_uint_eq(taut_loss_good(ev, x), 0);
 }
 END_TEST
@@ -809,6 +830,7 @@ int main(void)
     tcase_add_test(tc, a_share_that_stays_becomes_strong);
     tcase_add_test(tc, a_share_that_scatters_as_counts_do_is_one_share);
     tcase_add_test(tc, a_share_that_changes_by_the_hour_is_a_busy_network);
+    tcase_add_test(tc, what_was_before_does_not_dilute_the_share);
     tcase_add_test(tc, an_hour_alone_says_little);
     tcase_add_test(tc, a_stream_that_is_faster_than_its_losses_lost_bursts);
     tcase_add_test(tc, a_measured_round_trip_tells_more);

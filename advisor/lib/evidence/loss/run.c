@@ -286,7 +286,9 @@ static void count_good(struct taut_evidence *e, uint32_t c, double lost,
     struct taut_loss_known *k = &e->loss[c];
     double share = (double)k->share;
 
-    if (!(share > 0) || lower_share(lost, segments) > share)
+    double usual = share * segments;
+
+    if (!(share > 0) || lost > usual + 3 * sqrt(usual) + 1)
         return; /* it lost more than that: a queue's doing, or worse to come */
     k->quiet_segments += (float)segments;
     k->quiet_lost += (float)lost;

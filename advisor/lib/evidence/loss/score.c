@@ -343,13 +343,13 @@ static int by_size(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The share of all tests that lost about the share p. */
-static double refine_share(const struct taut_loss_run *run,
-                           const struct known *k, double p)
+/* The share of all tests from number 'start' on that lost about the share p. */
+static double average_share(const struct taut_loss_run *run,
+                            const struct known *k, uint32_t start, double p)
 {
     double lost = 0, segments = 0;
 
-    for (uint32_t i = 0; i < run->n; i++) {
+    for (uint32_t i = start; i < run->n; i++) {
         const struct taut_loss_test *t = run->test[i];
         double base = k->test[i].base;
         double m = p * (double)t->segments;
@@ -360,6 +360,12 @@ static double refine_share(const struct taut_loss_run *run,
         segments += (double)t->segments;
     }
     return segments > 0 && lost > 0 ? lost / segments : p;
+}
+
+static double refine_share(const struct taut_loss_run *run,
+                           const struct known *k, uint32_t start, double p)
+{
+    return average_share(run, k, start, average_share(run, k, start, p));
 }
 
 /* What each test with losses lost beside what others do, ascending; returns how
@@ -381,6 +387,30 @@ static uint32_t sort_shares(const struct taut_evidence *e, uint32_t c,
     return n;
 }
 
+/* The case of the share near 'guess'; 'tried' was one already.  Tests of few
+ * segments from before it lost anything may pass for such that lost little: the
+ * share is that of the tests from which on the case is best. */
+static double try_share(const struct taut_evidence *e, uint32_t c,
+                        const struct known *k, double guess, double tried,
+                        struct taut_loss_case *out)
+{
+    const struct taut_loss_run *run = e->loss[c].run;
+    double p = refine_share(run, k, 0, guess);
+
+    *out = (struct taut_loss_case){.score = 0};
+    if (p < e->rules.loss_floor || fabs(p - tried) < 0.01 * p)
+        return tried;
+    weigh_share(e, c, k, p, TAUT_GRAPH_NONE, out);
+    double later = refine_share(run, k, out->start, guess);
+    if (out->start > 0 && fabs(later - p) >= 0.01 * p) {
+        struct taut_loss_case one;
+        weigh_share(e, c, k, later, TAUT_GRAPH_NONE, &one);
+        if (one.score > out->score)
+            *out = one;
+    }
+    return p;
+}
+
 static void judge(struct taut_evidence *e, uint32_t c,
                   struct taut_loss_case *out)
 {
@@ -396,12 +426,8 @@ static void judge(struct taut_evidence *e, uint32_t c,
         know_chances(e, c, &k);
     for (int g = 0; n > 0 && g < GUESSES; g++) {
         struct taut_loss_case one;
-        double p = list[(uint32_t)(quantile[g] * (n - 1))];
-        p = refine_share(run, &k, refine_share(run, &k, p));
-        if (p < e->rules.loss_floor || fabs(p - tried) < 0.01 * p)
-            continue;
-        tried = p;
-        weigh_share(e, c, &k, p, TAUT_GRAPH_NONE, &one);
+        double guess = list[(uint32_t)(quantile[g] * (n - 1))];
+        tried = try_share(e, c, &k, guess, tried, &one);
         if (one.score > out->score)
             *out = one;
     }
