@@ -57,6 +57,7 @@ static void set_account(json_t *object, const struct taut_account *account)
     set_known(object, "spurious", account->spurious);
     set_known(object, "reordered", account->reordered);
     set_known(object, "marked", account->marked);
+    set_known(object, "unacked", account->unacked);
     set_known(object, "min_rtt_ns", account->min_rtt_ns);
     set_known(object, "disordered", account->disordered);
     if (*account->congestion)

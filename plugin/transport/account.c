@@ -15,6 +15,7 @@ void taut_account_clear(struct taut_account *account)
     memset(account, 0, sizeof(*account));
     account->segments = account->resent = account->resent_bytes = -1;
     account->spurious = account->reordered = account->marked = -1;
+    account->unacked = -1;
     account->min_rtt_ns = account->disordered = -1;
 }
 
@@ -32,6 +33,7 @@ void taut_account_add(struct taut_account *sum, const struct taut_account *part)
     add(&sum->spurious, part->spurious);
     add(&sum->reordered, part->reordered);
     add(&sum->marked, part->marked);
+    add(&sum->unacked, part->unacked);
     add(&sum->disordered, part->disordered);
     if (part->min_rtt_ns >= 0 &&
         (sum->min_rtt_ns < 0 || part->min_rtt_ns < sum->min_rtt_ns))
@@ -63,6 +65,7 @@ static void fill_sender(struct taut_account *account,
     account->spurious = VALUE(info, length, tcpi_dsack_dups);
     account->reordered = VALUE(info, length, tcpi_reord_seen);
     account->marked = VALUE(info, length, tcpi_delivered_ce);
+    account->unacked = VALUE(info, length, tcpi_unacked);
     if (info->tcpi_min_rtt != NO_RTT)
         account->min_rtt_ns = VALUE(info, length, tcpi_min_rtt);
     if (account->min_rtt_ns >= 0)

@@ -4,7 +4,9 @@
  *
  * Nothing is judged here.  A segment that was under way when the sender ended
  * its stream is in 'segments' of both ends: the reset runs behind it, and the
- * receiver counts until the reset comes. */
+ * receiver counts until the reset comes.  Where a way has several queues, of a
+ * router with several processors say, the reset may overtake it: then it is one
+ * of the 'unacked'. */
 #ifndef TAUT_PLUGIN_TRANSPORT_ACCOUNT_H
 #define TAUT_PLUGIN_TRANSPORT_ACCOUNT_H
 
@@ -21,6 +23,7 @@ struct taut_account {
     int64_t resent_bytes; /* in them */
     int64_t spurious;     /* which had arrived already, as the peer says */
     int64_t reordered;    /* events: what was held for lost came late */
+    int64_t unacked;      /* under way, or lost, when the sender ended */
     int64_t marked;       /* segments that passed a queue on ECN's terms */
     int64_t min_rtt_ns;
     char congestion[TAUT_CONGESTION_TEXT]; /* control in use, "cubic" */

@@ -365,17 +365,21 @@ struct losses {
                              carried; NAN: none was, or ports counted */
 };
 
-/* Are two counts of the same losses about the same? */
-static bool is_agreed(double a, double b)
+/* Are two counts of the same losses about the same?  What was under way at the
+ * end may not have arrived before the receiver stopped counting. */
+static bool is_agreed(double again, double missing, double unacked)
 {
-    return fabs(a - b) <= fmax(TAIL, fmax(a, b) / 2);
+    double differ = missing - again;
+
+    return fabs(differ) <= fmax(TAIL, fmax(again, missing) / 2) ||
+           (differ > 0 && differ <= unacked);
 }
 
 /* Over TCP there are two counts: the sender's, of what it sent again but for
  * what it sent again in vain; and what it sent less what arrived.  Where they
- * differ much one end is wrong.  Where they differ little the lesser counts: the
- * reset that ends a stream may overtake its last segments, and what the sender's
- * own queue did not take never left.  Losses that no gap at the receiver bears
+ * differ much one end is wrong.  Where they differ little, or by what was under
+ * way at the end, the lesser counts: the reset that ends a stream may overtake
+ * its last segments, and what the sender's own queue did not take never left.  Losses that no gap at the receiver bears
  * out, or for which it had no memory, are nobody's either. */
 static bool read_tcp_losses(lua_State *L, int send, int recv, struct losses *l)
 {
@@ -385,7 +389,7 @@ static bool read_tcp_losses(lua_State *L, int send, int recv, struct losses *l)
     double missing = sent - number_of(L, recv, "segments", HUGE_VAL);
 
     if (sent < 1 || again < 0 || !(missing > -HUGE_VAL) ||
-        !is_agreed(again, fmax(0, missing)))
+        !is_agreed(again, fmax(0, missing), number_of(L, send, "unacked", 0)))
         return false;
     l->segments = sent;
     l->lost = fmin(again, fmax(0, missing));

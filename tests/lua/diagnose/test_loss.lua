@@ -30,6 +30,11 @@ function tests.test_two_counts_of_the_same_losses()
       { 20000, 0 })
    lu.assertEquals({ losses(ends({ resent = 8 }, { segments = 19990, disordered = 9 })) },
       { 20000, 8 })
+   -- so many were under way
+   lu.assertEquals({ losses(ends({ resent = 0, unacked = 45 }, { segments = 19955,
+      disordered = 0 })) }, { 20000, 0 })
+   lu.assertEquals({ losses(ends({ resent = 0, unacked = 44 }, { segments = 19955,
+      disordered = 0 })) }, {})
    -- one was sent again, and arrived, and was acknowledged behind the first
    lu.assertEquals({ losses(ends({ resent = 2 }, { segments = 19999, disordered = 1 })) },
       { 20000, 1 })

@@ -133,6 +133,7 @@ static void check_accounts(const json_t *send, const json_t *recv)
     ck_assert_int_eq(number(send, "resent"), 9);
     ck_assert_int_eq(number(send, "resent_bytes"), 13032);
     ck_assert_int_eq(number(send, "spurious"), 1);
+    ck_assert_int_eq(number(send, "unacked"), 4);
     ck_assert_int_eq(number(send, "reordered"), 2);
     ck_assert_int_eq(number(send, "marked"), 3);
     ck_assert_int_eq(number(send, "min_rtt_ns"), 4);
@@ -163,7 +164,7 @@ START_TEST(result_tells_what_is_known)
          .mean_rtt_ns = -1,
          .account = {.segments = 891, .disordered = 30, .resent = -1,
                      .resent_bytes = -1, .spurious = -1, .reordered = -1,
-                     .marked = -1, .min_rtt_ns = -1},
+                     .marked = -1, .unacked = -1, .min_rtt_ns = -1},
          .pruned = 0,
          .lat_n = -1,
          .looks = 7,
@@ -175,7 +176,7 @@ START_TEST(result_tells_what_is_known)
          .rtt_ns = 5,
          .mean_rtt_ns = 8,
          .account = {.segments = 900, .resent = 9, .resent_bytes = 13032,
-                     .spurious = 1, .reordered = 2, .marked = 3,
+                     .spurious = 1, .reordered = 2, .marked = 3, .unacked = 4,
                      .min_rtt_ns = 4, .congestion = "cubic",
                      .disordered = -1},
          .pruned = -1,

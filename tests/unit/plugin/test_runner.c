@@ -178,6 +178,7 @@ static void check_nothing_lost(const struct taut_measure *out,
     ck_assert_int_ge(in->account.segments, out->account.segments);
     ck_assert_int_ge(out->account.resent, 0);
     ck_assert_int_ge(out->account.spurious, 0);
+    ck_assert_int_ge(out->account.unacked, 0);
     ck_assert_int_ge(out->account.min_rtt_ns, 0);
     ck_assert_int_eq(out->account.disordered, -1);
     ck_assert_int_eq(in->account.disordered, 0);
