@@ -12,17 +12,17 @@ local HELPERS = 12    -- nodes that an idle cycle calls for, for each component 
 local STALE = 32      -- components an idle cycle tests because nothing else reached them
 local LOOK_AGAIN_S = 5 -- hundreds of idle nodes ask within a few seconds
 
-local function add(list, has, c)
+local function add(list, has, c, streams)
    if not has[c] then
       has[c] = true
-      list[#list + 1] = { component = c, tests = 1 }
+      list[#list + 1] = { component = c, tests = 1, streams = streams }
    end
 end
 
--- What is slow already may be well again.
+-- What is slow already may be well again.  Several streams would hide that something still loses.
 local function add_decided(self, list, has)
    for _, v in ipairs(self.diagnosis:verdicts()) do
-      add(list, has, v.component)
+      add(list, has, v.component, v.state == "lossy" and 1 or nil)
    end
 end
 

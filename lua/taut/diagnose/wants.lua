@@ -8,10 +8,10 @@ local wants = {}
 local ENOUGH = 3 -- tests that show a loss in one spell
 
 -- When a test can tell something new: not in this spell, where it has told what it can.
-local function not_before(self, c, k)
+-- @param lost the case of its losses, where these are all that speaks against it
+local function not_before(self, c, k, lost)
    local s, case = self.s, self.evidence:case(c)
-   local lost = not case and not k.tied and loss.case(self, c)
-   if lost and lost.recent >= ENOUGH then
+   if lost and not k.tied and lost.recent >= ENOUGH then
       return (lost.last // s.spell_s + 1) * s.spell_s
    end
    local cleared_at = k.hard and not case and self:seen(c).cleared_at or 0
@@ -38,11 +38,13 @@ end
 
 local function entry_of(self, c)
    local k, rivals = self.records[c], {}
+   local lost = not self.evidence:case(c) and loss.case(self, c) or nil
    for i, r in ipairs(k.tied or {}) do
       rivals[i] = r.component
    end
    return { component = c, rivals = rivals, tests = math.max(1, self.s.slow_low - #k.confirmed),
-      after = not_before(self, c, k), probation_until = k.probation_until or 0,
+      streams = lost and 1, -- several win back what one loses
+      after = not_before(self, c, k, lost), probation_until = k.probation_until or 0,
       since = k.suspect_at or 0,
       seen = function() return partners(self, c) end }
 end

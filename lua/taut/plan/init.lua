@@ -70,8 +70,8 @@ local function decide(board, w, kind, o)
    if w.after and w.after > o.now then
       return 0
    end
-   return board:confirm(w.component, w.tests or 1, o.streams, 1, o.around, kind, w.rivals,
-      w.seen and w.seen())
+   return board:confirm(w.component, w.tests or 1, w.streams or o.streams, 1, o.around, kind,
+      w.rivals, w.seen and w.seen())
 end
 
 -- The same for all of a list that the plan's nodes can test.
@@ -147,7 +147,8 @@ end
 -- @param o table:
 --   topology; nodes (array of node numbers that take part, ascending); coverage (coverage.lua);
 --   wanted: what is asked about, array of { component; and as of Diagnosis:wanted() rivals, seen,
---     tests (default: 1), after, late }, the same table while nothing in it changed;
+--     tests (default: 1), streams (default: as `checks` has it), after, late }, the same table
+--     while nothing in it changed;
 --   watched: components with low tests that are no suspects yet, array of { component };
 --   checks: settings; budget_ms: for all phases; now: seconds; seed (default: of `now`);
 --   routine: false to test suspects only (idle checks)

@@ -175,6 +175,24 @@ function tests.test_what_loses_is_named_though_all_rates_are_good()
 end
 
 -- One stream keeps 40 % of its rate, sixteen get all: the rule for what is busy does not clear it.
+-- Several streams win back what one loses: a suspect of losses alone is tested by single ones.
+function tests.test_what_loses_is_tested_by_single_streams()
+   local w = world { seed = 3 }
+   local c = w:c(LINK)
+   w.losing[c] = { share = 0.01 }
+   play_until(w, LINK, "suspect", 40)
+   local entry
+   for _, e in ipairs(w.diagnosis:wanted()) do
+      entry = e.component == c and e or entry
+   end
+   lu.assertEquals(entry.streams, 1)
+   w = world { seed = 3 }
+   w.left[c] = 0.25
+   play_until(w, LINK, "suspect", 40)
+   lu.assertEquals(w.diagnosis:wanted()[1].component, c)
+   lu.assertNil(w.diagnosis:wanted()[1].streams)
+end
+
 function tests.test_what_loses_is_not_busy()
    local w = world { seed = 71 }
    w.losing[w:c(LINK)] = { share = 0.01, kept = 0.4 }
