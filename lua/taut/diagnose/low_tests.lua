@@ -10,7 +10,8 @@ local tables = require "taut.base.tables"
 local low_tests = {}
 
 local FIELDS = { "id", "event", "time", "bw_Bps", "expected_Bps", "ratio", "share", "streams",
-   "flows", "job", "rail", "links", "by_ack", "is_counted", "port", "src_name", "dst_name", "class" }
+   "flows", "job", "rail", "links", "by_ack", "is_counted", "port", "src_name",
+   "dst_name", "class" }
 local OF_A_RUN = { "confirms", "explained_by" } -- components
 local NUMBERS = { "id", "event", "time", "bw_Bps", "expected_Bps", "ratio", "streams" }
 

@@ -10,8 +10,8 @@ local result = {}
 local NUMBERS = tables.set { "id", "bytes", "window_ns", "total_bytes", "delay_ns", "foreign_bytes",
    "port_ns", "port_data_bytes", "port_with_bytes", "port_back_bytes", "rtt_ns",
    "mean_rtt_ns", "min_rtt_ns", "busy_ns", "looks", "strangers", "full", "aimed", "trace_ns",
-   "segments", "resent", "resent_bytes", "spurious", "reordered", "marked", "unacked", "disordered", "pruned",
-   "port_lost", "port_discards", "port_packets" }
+   "segments", "resent", "resent_bytes", "spurious", "reordered", "marked", "unacked", "disordered",
+   "pruned", "port_lost", "port_discards", "port_packets" }
 local CONGESTION_MAX = 15 -- bytes of a congestion control's name, as the kernel has it
 
 local PARTS_MAX = 64 -- of a test's window
