@@ -140,19 +140,6 @@ static int parse_times(struct taut_test *test, const json_t *object, size_t i,
     return 0;
 }
 
-/* Senders of before await no answer to their token, and would take it for
- * something else. */
-static int parse_answer(struct taut_test *test, const json_t *object, size_t i,
-                        struct taut_error *err)
-{
-    const json_t *answer = json_object_get(object, "answer");
-
-    if (answer != NULL && !json_is_boolean(answer))
-        return bad(err, i, "answer is not true or false");
-    test->is_mute = answer != NULL && json_is_false(answer);
-    return 0;
-}
-
 /* What is enough of a stream: only one over TCP has a way back to say so. */
 static int parse_enough(struct taut_test *test, const json_t *object, size_t i,
                         struct taut_error *err)
@@ -228,7 +215,6 @@ static int parse_test(struct taut_test *test, const json_t *object, size_t i,
     if (parse_kind(test, object, i, err) < 0 ||
         parse_peer(test, object, i, err) < 0 ||
         parse_times(test, object, i, err) < 0 ||
-        parse_answer(test, object, i, err) < 0 ||
         parse_enough(test, object, i, err) < 0 ||
         parse_way(test, object, i, err) < 0)
         return -1;

@@ -4,7 +4,6 @@
 #define TAUT_PLUGIN_COMMON_PLAN_H
 
 #include <netinet/in.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,7 +48,6 @@ struct taut_test {
     int rail;                      /* 0 is the first of HELLO's endpoints */
     char peer[TAUT_ENDPOINT_TEXT]; /* of a sender, as HELLO told it; or "" */
     unsigned char token[TAUT_TOKEN];
-    bool is_mute;  /* of a receiver: its sender awaits no answer */
     int start_ms; /* after the PLAN came, 0..TAUT_PLAN_START_MS */
     int dur_ms;   /* TAUT_TEST_MIN_MS..TAUT_TEST_MAX_MS */
     int streams;  /* 1..TAUT_PLAN_STREAMS; 1 for latency */

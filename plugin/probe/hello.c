@@ -61,8 +61,6 @@ char *taut_hello_encode(const struct taut_hello *hello)
     errno = ENOMEM;
     if (readings != NULL)
         json = pack(hello, key, readings);
-    if (json != NULL)
-        json_object_set_new(json, "answers", json_true());
     if (json != NULL && hello->ofi_ms >= 0)
         json_object_set_new(json, "ofi_ms", json_integer(hello->ofi_ms));
     if (json != NULL && hello->user_port < TAUT_USER_PORT)

@@ -117,7 +117,7 @@ static const char *hello(long i)
     snprintf(text, sizeof(text),
              "{\"v\":%d,\"oldest\":%d,\"purpose\":\"prolog\",\"job\":%ld,"
              "\"restart\":0,\"uid\":0,\"node\":\"%s\",\"nodes\":\"%s\","
-             "\"endpoint\":\"%s\",\"answers\":true,\"budget_ms\":900,"
+             "\"endpoint\":\"%s\",\"budget_ms\":900,"
              "\"boot\":\"b\",\"slurm\":\"22.05.8\",\"release\":\"0.2\","
              "\"key\":\"%s\",\"readings\":\"%s\"}",
              TAUT_PROTOCOL_VERSION, TAUT_PROTOCOL_OLDEST, job, opt.node,

@@ -133,10 +133,6 @@ local function no_way(self, t, peers)
          return ("not tested: %s"):format(peers[n].odd)
       end
    end
-   if peers[t.src].answers and not peers[t.dst].answers then
-      return ("%s has an older taut-probe than %s; not tested"):format(self.topo.nodes[t.dst],
-         self.topo.nodes[t.src])
-   end
    if endpoints.are_one_host(peers[t.src].endpoints, peers[t.dst].endpoints) then
       return ("%s and %s are one host; not tested"):format(self.topo.nodes[t.src],
          self.topo.nodes[t.dst])
@@ -253,8 +249,8 @@ function Rendezvous:hello(conn, h, names, is_vouched)
    local by_rail, misfits = rails.of(self.topo, self.topo.node_id[h.node], endpoints.of(h))
    local peer = { conn = conn, key = seal.unhex(h.key), endpoints = by_rail, name = h.node,
       boot = h.boot, hello_readings = h.readings, is_vouched = is_vouched,
-      answers = h.answers == true, version = h.version or wire.VERSION, budget_ms = h.budget_ms,
-      ofi_ms = h.ofi_ms, at = loop.time() - conn:waited(), heard_ns = loop.now_ns() }
+      version = h.version or wire.VERSION, budget_ms = h.budget_ms, ofi_ms = h.ofi_ms,
+      at = loop.time() - conn:waited(), heard_ns = loop.now_ns() }
    if h.purpose ~= "epilog" then -- which accepts no streams
       if is_vouched() then
          self.lost_rails:hear(self.topo, h.node, by_rail)

@@ -151,7 +151,7 @@ local function admit(self, conn, h, names, uid, is_vouched, is_admin)
       endpoints = rails.of(topo, topo.node_id[h.node], endpoints.of(h)),
       node = topo.node_id[h.node], options = h.options, procid = h.procid, sent = 0,
       opened = 0, version = h.version or wire.VERSION, ofi_ms = h.ofi_ms,
-      is_vouched = is_vouched, answers = h.answers == true }
+      is_vouched = is_vouched }
    if uid == 0 and self.networks then
       self.networks:note(peer)
       peer.networks = self.networks -- a user's processes go where he can go himself

@@ -73,8 +73,6 @@ local function why_not(s, t)
       return names[a and t.dst or t.src] .. " takes no part any more"
    elseif confine(a) or confine(b) then
       return a.odd or b.odd
-   elseif a.answers and not b.answers then
-      return names[t.dst] .. " has an older taut-probe"
    elseif endpoints.are_one_host(a.endpoints, b.endpoints) then
       return ("%s and %s are one host"):format(names[t.src], names[t.dst])
    elseif not endpoints.common(a.endpoints, b.endpoints, t.rail or 1) then

@@ -67,7 +67,7 @@ end
 -- @param t test: id, src, dst, token, start_ms, dur_ms, streams; rail, mode, enough_Bps (what its
 --   receiver may end it at) and what plan/ports.lua adds may be there
 -- @param n the node; the other end is `other`
--- @param peers map node → { endpoints =, answers = }
+-- @param peers map node → { endpoints = }
 -- @param topo topology
 -- @return the table; nil when the two have no transport in common
 function endpoints.wire(t, n, peers, topo)
@@ -84,9 +84,6 @@ function endpoints.wire(t, n, peers, topo)
       transport = transport ~= "tcp" and transport or nil,
       mode = t.mode ~= "stream" and t.mode or nil,
       enough_Bps = t.enough_Bps }
-   if part.role == "recv" and not peers[other].answers then
-      part.answer = false -- its sender awaits none
-   end
    if t.src_port and t.src == n and transport == "tcp" then
       add_way(part, t, topo)
    end
@@ -159,8 +156,7 @@ function endpoints.split(tests, peers)
    local can, cannot, out = {}, {}, crowded(tests, peers)
    for _, t in ipairs(tests) do
       local src, dst = peers[t.src], peers[t.dst]
-      local is_awaited = src.answers and not dst.answers -- by a newer probe, of an older one
-      local list = not is_awaited and endpoints.common(src.endpoints, dst.endpoints, t.rail or 1)
+      local list = endpoints.common(src.endpoints, dst.endpoints, t.rail or 1)
          and not endpoints.are_one_host(src.endpoints, dst.endpoints) and not out[t] and can
          or cannot
       list[#list + 1] = t

@@ -46,7 +46,6 @@ local fields = {
    { "boot", function(v) return v == nil or is_text(v, 64) end, "a boot id" },
    { "restart", function(v) return v == nil or is_whole(v, 0, 1 << 31) end, "a count" },
    { "uid", function(v) return v == nil or is_whole(v, 0, (1 << 32) - 1) end, "a uid" },
-   { "answers", function(v) return v == nil or type(v) == "boolean" end, "true or false" },
    { "ofi_ms", function(v) return v == nil or is_whole(v, 0, 60000) end, "0 to 60000" },
    { "user_port", function(v) return v == nil or is_whole(v, 0, wire.USER_PORT - 1) end, "a port" },
 }

@@ -556,20 +556,6 @@ function tests.test_an_endpoint_that_is_not_the_nodes_is_not_handed_out()
    end
 end
 
--- A newer probe sends nothing before its receiver has answered.
-function tests.test_an_older_receiver_is_no_peer_of_a_newer_sender()
-   local m = meeting()
-   local a, b = m.hello("n0", { "n0", "n2" }, { answers = true }), m.hello("n2", { "n0", "n2" })
-   for _, conn in ipairs { a, b } do
-      for _, t in ipairs(conn:plan().tests) do
-         lu.assertEquals(t.role, conn == a and "recv" or "send")
-         if conn == a then
-            lu.assertFalse(t.answer)
-         end
-      end
-   end
-end
-
 -- By their places n0's first interface, which is on the second leaf, was held for rail 1.
 function tests.test_a_node_s_interfaces_are_the_rails_that_their_ports_are()
    local w = { routers = { { name = "leaf1" }, { name = "leaf2" } }, nodes = {}, cables = {} }

@@ -69,7 +69,7 @@ function tests.test_the_order_in_which_a_node_names_them_is_its_own()
    for n = 1, 2 do
       local list = { e("ib4", guid(n, 5)), e("ib0", guid(n, 1)) }
       list[1].tcp = ("10.0.0.%d:5000"):format(n)
-      peers[n] = { endpoints = rails.of(topo, n, list), answers = true }
+      peers[n] = { endpoints = rails.of(topo, n, list) }
    end
    local part = endpoints.wire({ id = 1, src = 1, dst = 2, rail = 5, streams = 1 }, 1, peers, topo)
    lu.assertEquals({ part.peer, part.rail }, { "10.0.0.2:5000", nil })
