@@ -20,15 +20,14 @@ local NAMES = { "components", "drained", "settings", "last_ids", "drains", "evid
 local function compare(parts, settings)
    local topo, text = parts.site.topo, settings.machine
    local renamed = parts.site.conf.renamed
-   if not settings.topology or text == parts.records:machine()
-      or not text and settings.topology == topo.wiring then
+   if not settings.topology or text == parts.records:machine() then
       return true
    end
    local old, err = kept_machine.read(text or "")
    if not old then
       sys.log("warning", ("the topology was '%s' and is '%s': of what that was made of nothing " ..
          "can be read (%s), and what was known of components is forgotten"):format(
-         settings.topology, topo.wiring, text and err or "an older tautd did not keep it"))
+         settings.topology, topo.wiring, err))
       return false
    end
    local d = same.compare(old, topo, renamed)
@@ -44,7 +43,7 @@ local function is_news(diagnosis, c, k)
    return not diagnosis:is_known(c) or decided and not diagnosis:is_decided(c)
 end
 
--- What was counted of it is in the snapshot, but in a database of before there was one.
+-- The snapshot has what was counted of it; where that cannot be read, its own row has.
 local function restore(parts, c, k, is_counted)
    if is_counted then
       k.cleared_at, k.last, k.tests, k.good = nil, nil, nil, nil

@@ -99,25 +99,22 @@ function Switches:open(seen, token)
    self.kept.token = token or self.kept.token
 end
 
--- A database of before there was a file has a row for each.
-local function of_database(settings)
-   if settings.brakes then
-      local b, err = brakes.parse(settings.brakes)
-      if not b then
-         sys.log("err", "database: brakes: " .. err)
-      end
-      return b
-   elseif settings.mode or settings.switch or settings.steering then
-      return { generation = 0, mode = settings.mode, switch = settings.switch,
-         steering = settings.steering }
+-- The database's copy; nil where it has none, or a damaged one.
+local function parse_row(text)
+   if not text then
+      return nil
    end
+   local b, err = brakes.parse(text)
+   if not b then
+      sys.log("err", "database: brakes: " .. err)
+   end
+   return b
 end
 
 --- Take what the database kept; what was said since is newer.
 -- @param settings map name → value
 function Switches:restore(settings)
-   local database = of_database(settings)
-   local newest = brakes.newest(self.file, database)
+   local newest = brakes.newest(self.file, parse_row(settings.brakes))
    if not newest and (self.is_bad or settings.brakes) then
       self:give_up "the database has no good copy"
       return

@@ -123,7 +123,7 @@ local function number_now(c, o)
    return math.type(c) == "integer" and (o.map and o.map[c] or not o.map and c) or nil
 end
 
--- Text alone, as an earlier tautd kept it, is found anew with the next test.
+-- What is damaged is left out, and found anew with the next test.
 local function unpack_whole(w, o)
    if type(w) ~= "table" or not slow_whole.is(w) then
       return nil
@@ -183,7 +183,7 @@ end
 
 local CASE = { "score", "best", "low", "at", "spells", "events" }
 
--- What an earlier tautd did not keep.
+-- What need not be there.
 local function unpack_more(k, o)
    k.load = numbers_of(k.load, { "job", "at" })
    k.last_cleared = type(k.last_cleared) == "table" and k.last_cleared or nil
@@ -193,7 +193,7 @@ local function unpack_more(k, o)
    k.flows, k.more = member.unpack(k.flows, o), type(k.more) == "table" and k.more or {}
 end
 
--- Low tests, of how many; 0, 0 where an earlier tautd did not keep them.
+-- Low tests, of how many: kept where there are any.
 local function unpack_counts(low, of)
    local is_so = math.type(low) == "integer" and math.type(of) == "integer" and low >= 0
       and of >= low and of < 1 << 32

@@ -31,10 +31,9 @@ function readings.ports(text)
    return told.ports(text, counters.kinds) or {}
 end
 
---- Is this reading of a job's prolog?  One of an older tautd does not say of which start.
+--- Is this reading of a job's prolog?
 function readings.is_prolog(reading)
    return reading ~= nil and reading.purpose == "prolog" and reading.job ~= nil
-      and reading.restart ~= nil
 end
 
 --- … of the job of this sample?

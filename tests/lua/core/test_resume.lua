@@ -310,12 +310,12 @@ function tests.test_a_capacity_that_was_corrected_is_another_component()
    end)
 end
 
-function tests.test_a_database_of_before_says_that_it_forgets()
+function tests.test_a_machine_that_cannot_be_read_is_forgotten()
    with_database(machine(), function(w)
       w:start()
       history(w, 10)
       w:written()
-      w.p.records.machine = function() return "" end -- as an older tautd, which kept none
+      w.p.records.machine = function() return "" end
       w.p.records:wiring()
       local o = machine()
       o.dims = { 5, 2, 2 }

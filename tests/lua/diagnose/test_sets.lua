@@ -515,7 +515,7 @@ function tests.test_a_restart_knows_which_sets_were_tested()
    again = diagnose.new(w.topo, S)
    lu.assertTrue(again.sets:restore(moved, { map = map, nodes = nodes, nodes_then = nodes }))
    lu.assertEquals(states(again), then_)
-   -- what an older tautd wrote has none of it, and links with addresses are tested by themselves
+   -- where nothing was kept there are none, and links with addresses are tested by themselves
    lu.assertTrue(diagnose.new(w.topo, S).sets:restore {})
    w.diagnosis:reload(tree(nil, { spine0 = "10.0.0.1" }), S)
    for _, row in ipairs(w.diagnosis.sets:pack()) do

@@ -152,14 +152,9 @@ function tests.test_what_was_said_is_in_the_file_at_once_and_wins()
    lu.assertEquals(says((start(folder, nil))), want)
    lu.assertEquals(says((start(folder, {}))), want)
    lu.assertEquals(says((start(folder, { brakes = brakes.text { generation = 1 } }))), want)
-   -- a newer database, and one of before there was a file
+   -- a newer database
    lu.assertEquals(says((start(folder, { brakes = brakes.text { generation = 9, mode = "enable" }
       }))), { "enable", "on", "-" })
-   os.remove(folder.path .. "/brakes")
-   lu.assertEquals(says((start(folder, { mode = "observe", switch = "off" }))),
-      { "observe", "off", "-" })
-   lu.assertEquals(brakes.read(folder.path .. "/brakes"), { generation = 0, mode = "observe",
-      switch = "off" })
 end
 
 function tests.test_a_damaged_file_beside_a_good_database()

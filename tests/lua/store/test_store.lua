@@ -738,7 +738,7 @@ function tests.test_what_cannot_be_stored_is_not_confirmed()
    end)
 end
 
--- A database of before was for everybody to read.
+-- Somebody made the file, for everybody to read.
 function tests.test_an_existing_database_is_for_its_user_and_group_only()
    local f = assert(io.open(path, "w"))
    f:close()
