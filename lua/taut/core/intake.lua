@@ -135,7 +135,7 @@ end
 local function note_stranger(self, h, from, sealed)
    if hello.is_named(h) and self.cluster.nodes[h.node] and is_his(self, h, 0, from, sealed)
       and select(2, of_its_node(self, h, from, sealed)) then
-      self.cluster:speaks(h.node, h.release or "0.1", h.v, true)
+      self.cluster:speaks(h.node, h.release or "unknown", h.v, true)
    end
 end
 
@@ -191,7 +191,7 @@ end
 -- What a node's HELLO says of itself.
 local function take(self, h, list, age_s, is_sure)
    self.cluster:heard(h.node, h.purpose, age_s)
-   self.cluster:speaks(h.node, h.release or "0.1", h.v)
+   self.cluster:speaks(h.node, h.release or "unknown", h.v)
    self.cluster:users_call_from(h.node, h.user_port)
    local topo = self.site.topo
    local rails = samples.rails(h,

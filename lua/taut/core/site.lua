@@ -22,7 +22,7 @@ local FIXED = {
    topology = function(c) return c.topology.wiring end,
 }
 
---- Say in the log what a configuration has in old words.
+--- Say in the log what in a configuration should be written otherwise.
 function site.log_hints(conf)
    for _, hint in ipairs(conf.hints) do
       sys.log("notice", "configuration: " .. hint)

@@ -189,7 +189,6 @@ function tests.test_ports_that_users_may_call_from()
    local login = { where = "x", version = "0.1.0", asked_at = NOW, server = true, user_port = 80 }
    one("mend", "below 1024 on this host", "sysctl", nil, login)
    lu.assertEquals(found({ ["ports.nodes"] = some(1, "n1"), ["ports.trusted"] = false }, login), {})
-   lu.assertEquals(found { ["ports"] = false }, {}) -- a tautd of before
 end
 
 function tests.test_refused_messages_have_the_mend_of_their_reason()

@@ -201,7 +201,6 @@ function tests.test_what_is_wrong_in_model_lua_names_that_file()
    lu.assertEquals(err, "model.lua:2: diagnosis.good: expected a number from 0.01 to 1, got 2")
 end
 
--- Files of before hold in every word, and say what to change.
 function tests.test_numbers_of_the_model_in_taut_lua_are_taken_with_a_hint()
    local conf = assert(load(TOPOLOGY .. [[
       diagnosis = { good = 0.7, spell_s = 60, slow_score = 10 }

@@ -48,7 +48,7 @@ tells whether it is good;
 takes it.
 Numbers of the model in
 .Pa taut.lua
-itself, where all of them stood once, count as well, with a hint in the log.
+itself count as well, with a hint in the log.
 .Pp
 Each number is given with its default, its meaning, its unit and range, and why
 the default is what it is.

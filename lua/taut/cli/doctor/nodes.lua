@@ -99,7 +99,7 @@ local SYSCTL = "sysctl -w net.ipv4.ip_unprivileged_port_start=1024 there, and in
 -- Who may call from ports that tautd takes for root's.
 local function ports(d, say, own)
    local p = d.ports
-   if not p or not p.trusted then
+   if not p.trusted then
       return
    end
    local where = {}
@@ -129,7 +129,7 @@ local REASONS = {
    { "Unauthorized credential", "user= in node.conf and on the plugstack line has to be the " ..
       "user tautd runs as" },
    { "socket", "munged on tautd's host does not answer: systemctl restart munge" },
-   { "speaks as root from port", "an older taut-probe, or a router that changes ports: " ..
+   { "speaks as root from port", "a router that changes ports: " ..
       "node_ports in taut.lua(5); or a user there with root's credential: look who it is" },
    { "speaks from", "NodeAddr in slurm.conf, or node_addresses in taut.lua(5)" },
    { "only root may", "an ordinary user sends what nodes send: look who it is" },
