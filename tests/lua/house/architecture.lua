@@ -4,6 +4,7 @@ local arrows = require "arrows"
 local documents = require "documents"
 local files = require "files"
 local names = require "names"
+local naming = require "naming"
 local tree = require "tree"
 
 local CHECKS = {
@@ -17,6 +18,8 @@ local CHECKS = {
    { "no Lua in advisor/lib", arrows.lua_in_lib },
    { "one name for each C function and tag", names.in_c },
    { "one noun for each module of a room", names.in_lua },
+   { "names and choices of Lua no worse than they were",
+      function() return naming.wrong(tree) end },
    { "a licence in every source", files.without_spdx },
    { "no folder of more than 25 sources", files.too_many },
    { "a list names every source and test", files.unlisted },
@@ -41,6 +44,10 @@ for i, check in ipairs(CHECKS) do
    local is_good = #wrong == 0
    print(("%s %d - %s"):format(is_good and "ok" or "not ok", i, check[1]))
    failed = failed or not is_good
+end
+print "# how Lua is named, and what could be held tighter:"
+for _, line in ipairs(naming.report(tree)) do
+   print(line)
 end
 print "# modules by how many files use them:"
 for _, m in ipairs(arrows.fan_in(15)) do

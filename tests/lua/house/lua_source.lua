@@ -127,4 +127,118 @@ function lua_source.writes(tokens, var)
    return list
 end
 
+-- Is the token at i a single `=`, which assigns, and no part of ==, ~=, <= or >=?
+local COMPARES = { ["="] = true, ["~"] = true, ["<"] = true, [">"] = true }
+
+local function assigns(tokens, i)
+   return tokens[i] ~= nil and tokens[i].text == "=" and tokens[i].kind == "other"
+      and not (COMPARES[tokens[i - 1].text] and tokens[i - 1].kind == "other")
+      and not (tokens[i + 1] and tokens[i + 1].text == "=" and tokens[i + 1].kind == "other")
+end
+
+-- The name that the `function` at token i gets: of a definition the last of its path, otherwise
+-- what it is assigned to, if that has a name.  And the token of its parameters' "(".
+local function name_of_function(tokens, i)
+   local open = i + 1
+   while tokens[open].text ~= "(" do
+      open = open + 1
+   end
+   local target = assigns(tokens, i - 1) and tokens[i - 2] or nil
+   if open > i + 1 then
+      target = tokens[open - 1]
+   end
+   return target and target.kind == "name" and target.text or nil, open
+end
+
+--- The functions of a file: array of { name = or nil where it has none, line =, parameters =
+-- array of names, without `...` and without a method's `self` }.
+function lua_source.functions(tokens)
+   local list = {}
+   for i, t in ipairs(tokens) do
+      if t.text == "function" and t.kind == "name" then
+         local name, k = name_of_function(tokens, i)
+         local parameters = {}
+         repeat
+            k = k + 1
+            if tokens[k].kind == "name" then
+               parameters[#parameters + 1] = tokens[k].text
+            end
+         until tokens[k].text == ")"
+         list[#list + 1] = { name = name, line = t.line, parameters = parameters }
+      end
+   end
+   return list
+end
+
+local BRACKETS = { ["("] = ")", ["{"] = "}", ["["] = "]" }
+local CLOSING = { [")"] = true, ["}"] = true, ["]"] = true }
+local BEGINS_CONDITION = { ["if"] = true, ["elseif"] = true, ["while"] = true, ["until"] = true }
+-- Words that end an expression, or stand before one.
+local BETWEEN = {}
+for word in ("break do else for goto in local repeat return then"):gmatch "%a+" do
+   BETWEEN[word] = true
+end
+
+-- What an expression has had so far: an `and` that a later `or` would follow; is it the condition
+-- of an if, a while or an until?
+local function expression(is_condition)
+   return { has_and = false, is_condition = is_condition or false }
+end
+
+-- Is the "(" at token i one around an expression, and no call?
+local function is_group(tokens, i)
+   local before = tokens[i - 1]
+   return tokens[i].text == "(" and not (before and (before.kind == "string"
+      or CLOSING[before.text] or before.kind == "name" and not BETWEEN[before.text]
+      and not BEGINS_CONDITION[before.text] and before.text ~= "and" and before.text ~= "or"
+      and before.text ~= "not"))
+end
+
+--- Where a value is chosen by `a and b or c`, and not by an if: array of lines.  A condition that
+-- has both words chooses nothing.
+function lua_source.choices(tokens)
+   local lines, stack = {}, {}
+   local here = expression()
+   for i, t in ipairs(tokens) do
+      local is_word, is_sign = t.kind == "name", t.kind == "other"
+      if is_sign and BRACKETS[t.text] or is_word and OPENS[t.text] then
+         here.is_group = is_sign and is_group(tokens, i)
+         stack[#stack + 1] = here
+         here = expression(is_word and BEGINS_CONDITION[t.text])
+      elseif is_sign and CLOSING[t.text] or is_word and CLOSES[t.text] then
+         local inner = here
+         here = table.remove(stack)
+         if here.is_group and inner.has_and then
+            here.has_and = true
+         elseif t.text == "until" then
+            here = expression(true)
+         end
+      elseif is_word and BEGINS_CONDITION[t.text] then
+         here = expression(true)
+      elseif is_word and BETWEEN[t.text] or is_sign and (t.text == "," or t.text == ";")
+         or assigns(tokens, i) then
+         here = expression()
+      elseif is_word and t.text == "and" then
+         here.has_and = true
+      elseif is_word and t.text == "or" then
+         if here.has_and and not here.is_condition then
+            lines[#lines + 1] = t.line
+         end
+         here.has_and = false
+      end
+   end
+   return lines
+end
+
+--- How many lines have code on them.
+function lua_source.code_lines(tokens)
+   local count, last = 0, 0
+   for _, t in ipairs(tokens) do
+      if t.line ~= last then
+         count, last = count + 1, t.line
+      end
+   end
+   return count
+end
+
 return lua_source
