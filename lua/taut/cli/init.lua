@@ -90,7 +90,7 @@ local function is_silent(arg)
 end
 
 -- What is wrong with the command line, and the usage of the command that it is about.
-local function parse(parser, arg)
+local function parse_line(parser, arg)
    local wrong
    function parser.error(of, text)
       wrong = { usage = of:get_usage(), text = text }
@@ -104,7 +104,7 @@ local function parse(parser, arg)
 end
 
 -- Run a command.  Whoever asked for JSON gets some, also where it failed: { "error": … }.
-local function run(m, args)
+local function run_command(command, args)
    local plain, any, wants = print, false, args.json == true -- of matrix it is a file
    if wants then
       rawset(_G, "print", function(...)
@@ -112,7 +112,7 @@ local function run(m, args)
          plain(...)
       end)
    end
-   local status = m.run(args)
+   local status = command.run(args)
    rawset(_G, "print", plain)
    if wants and not any and status ~= 0 and status ~= true and report.complaint() then
       print(json.encode({ error = report.complaint() }, 2))
@@ -121,7 +121,7 @@ local function run(m, args)
 end
 
 -- "help explain" is "explain --help"; "help" alone is a command.
-local function unfold(arg)
+local function unfold_help(arg)
    if arg[1] ~= "help" or #arg < 2 or arg[2]:sub(1, 1) == "-" then
       return arg
    end
@@ -134,8 +134,8 @@ end
 -- @return exit status
 function cli.main(arg)
    local parser, modules = parser_of()
-   arg = unfold(arg)
-   local args, wrong = parse(parser, arg)
+   arg = unfold_help(arg)
+   local args, wrong = parse_line(parser, arg)
    if wrong then
       if not is_silent(arg) then
          io.stderr:write(wrong.usage, "\n\n")
@@ -152,7 +152,7 @@ function cli.main(arg)
       return 2
    end
    args.argv, args.parser = arg, parser
-   return run(modules[args.command], args)
+   return run_command(modules[args.command], args)
 end
 
 return cli

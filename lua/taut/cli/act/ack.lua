@@ -15,17 +15,17 @@ function ack.setup(parser)
    parser:flag("--end"):description "It is news again."
 end
 
-local function date(t)
+local function format_date(t)
    return os.date("%Y-%m-%d %H:%M", math.floor(t))
 end
 
-local function list(args)
+local function print_acks(args)
    local d, code = ask.tautd(args, "acks")
    if not d then
       return code
    end
-   local rows = tables.map(d.acks, function(a)
-      return { a.component, a.ticket, date(a["until"]), a.who or "-" }
+   local rows = tables.map(d.acks, function(known)
+      return { known.component, known.ticket, format_date(known["until"]), known.who or "-" }
    end)
    if #rows > 0 then
       report.table({ "COMPONENT", "TICKET", "UNTIL", "BY" }, rows)
@@ -35,7 +35,7 @@ local function list(args)
    return 0
 end
 
-local function wrong(args)
+local function what_is_wrong(args)
    if args["end"] and (args.ticket or args["until"]) then
       return "ack: --end goes without --ticket and --until"
    elseif not args.component and (args["end"] or args.ticket or args["until"]) then
@@ -46,12 +46,12 @@ local function wrong(args)
 end
 
 function ack.run(args)
-   local why = wrong(args)
+   local why = what_is_wrong(args)
    if why then
       report.complain(why)
       return 2
    elseif not args.component then
-      return list(args)
+      return print_acks(args)
    end
    local d, code = ask.tautd(args, "ack", { component = args.component, ticket = args.ticket,
       ["until"] = args["until"], ["end"] = args["end"] })
@@ -61,7 +61,7 @@ function ack.run(args)
       print(("%s is news again"):format(d.component))
    else
       report.wrap(("%s is known to be bad until %s (%s): it is no alert and told to no program, " ..
-         "and avoided as before"):format(d.component, date(d["until"]), d.ticket), "", "  ")
+         "and avoided as before"):format(d.component, format_date(d["until"]), d.ticket), "", "  ")
       if d.state == "ok" then
          report.wrap(("%s is ok now: what is found until then is no alert, either"):format(
             d.component), "", "  ")

@@ -30,15 +30,16 @@ function hook.setup(parser)
       "was taken, or there is nothing to tell; 1 it was not.")
 end
 
-local function date(seconds)
+local function format_date(seconds)
    return os.date("!%Y-%m-%dT%H:%M:%SZ", math.floor(seconds))
 end
 
 -- What one line says of an event.
-local function summary(e)
-   local what = e.node or e.component
-   local text = e.reason or e.result or e.state or ""
-   return ("%s%s%s"):format(e.event, what and " " .. what or "", text ~= "" and ": " .. text or "")
+local function event_summary(event)
+   local what = event.node or event.component
+   local text = event.reason or event.result or event.state or ""
+   return ("%s%s%s"):format(event.event, what and " " .. what or "", text ~= "" and ": " .. text
+      or "")
 end
 
 --- An alert of Alertmanager's version 2; nil for what neither begins nor ends a trouble.
@@ -52,13 +53,13 @@ function hook.alert(e, hours)
    end
    -- Labels are the alert's identity: what its end does not have is no label.
    return { labels = { alertname = name, key = e.key, cluster = e.cluster, severity = e.severity },
-      annotations = { summary = summary(e), component = e.component, node = e.node },
-      startsAt = e.status == "firing" and date(e.time) or nil,
-      endsAt = date(e.time + (e.status == "firing" and hours * 3600 or 0)) }
+      annotations = { summary = event_summary(e), component = e.component, node = e.node },
+      startsAt = e.status == "firing" and format_date(e.time) or nil,
+      endsAt = format_date(e.time + (e.status == "firing" and hours * 3600 or 0)) }
 end
 
 -- curl, its text on stdin: does the other side take it?
-local function post(url, text, headers)
+local function post_text(url, text, headers)
    local argv = { "curl", "-q", "--silent", "--show-error", "--fail", "--max-time",
       tostring(SECONDS), "--output", "/dev/null", "--header", "Content-Type: application/json" }
    for _, header in ipairs(headers) do
@@ -101,7 +102,7 @@ function hook.run(args)
       url, text = url:gsub("/+$", "") .. "/api/v2/alerts", json.encode(json.array { alert })
    end
    local ok
-   ok, why = post(url, text, args.header)
+   ok, why = post_text(url, text, args.header)
    if not ok then
       report.complain(("hook: %s: curl: %s (Debian: curl)"):format(args.url, why))
       return 1

@@ -8,26 +8,26 @@ local policy = { summary = "What follows from verdicts: mode, log, a dry run on 
 local DAY = 86400
 local GO_ON = "; `taut policy continue` goes on"
 
-local function days(v)
-   local n = tonumber(v)
-   return n and n > 0 and n <= 3650 and n or nil, "expected days, more than 0, got " .. v
+local function parse_days(text)
+   local n = tonumber(text)
+   return n and n > 0 and n <= 3650 and n or nil, "expected days, more than 0, got " .. text
 end
 
 -- What may be asked for → what tautd calls it.
 local REQUESTS = { drain = "enable", observe = "observe", continue = "resume", log = "log" }
 
-local function word(v)
-   return REQUESTS[v], "expected drain, observe, continue or log, got " .. v
+local function parse_word(text)
+   return REQUESTS[text], "expected drain, observe, continue or log, got " .. text
 end
 
 function policy.setup(parser)
    parser:argument("what"):description(
       "drain: drain nodes that depend on slow components; observe: only list them; continue: go " ..
       "on after a cap or the circuit breaker; log: what was done, why and by whom.")
-      :args "?":convert(word)
+      :args "?":convert(parse_word)
    parser:option("--replay"):description(
       "What the settings would have done with the verdicts of so many days."):argname "<days>"
-      :convert(days)
+      :convert(parse_days)
    parser:option("--set"):description "For --replay: another value, NAME=VALUE.":count "*"
       :argname "<setting>"
    parser:option("-f --file"):description "For --replay: the settings of this file."
@@ -36,32 +36,33 @@ function policy.setup(parser)
    parser:option("-c --component"):description "For log: only because of this component."
       :argname "<name>"
    parser:option("-d --days"):description "For log: of so many days (7).":argname "<days>"
-      :convert(days)
+      :convert(parse_days)
    parser:flag("-e --evidence"):description "For log: with the evidence."
 end
 
 -- "6 of 6 tests low since 11-20 03:10, 25% left; tests 17 18 19"
-local function evidence(e)
+local function evidence_in_words(row)
    local parts = {}
-   parts[#parts + 1] = e.loss and report.state(e) or e.state and ("%s%s"):format(e.state,
-      e.left and " at " .. report.percent(e.left) or "") or nil
-   parts[#parts + 1] = e.since and "since " .. os.date("%m-%d %H:%M:%S", math.floor(e.since)) or nil
-   parts[#parts + 1] = e.all and ("%d low of %d tests, %d of them confirming"):format(
-      e.low or #(e.tests or {}), e.all, e.confirmed or 0) or nil
-   if e.tests and #e.tests > 0 then
-      parts[#parts + 1] = "tests " .. table.concat(e.tests, " ", 1, math.min(#e.tests, 20)) ..
-         (#e.tests > 20 and " …" or "")
+   parts[#parts + 1] = row.loss and report.state(row) or row.state and ("%s%s"):format(row.state,
+      row.left and " at " .. report.percent(row.left) or "") or nil
+   parts[#parts + 1] = row.since and "since " .. os.date("%m-%d %H:%M:%S", math.floor(row.since))
+      or nil
+   parts[#parts + 1] = row.all and ("%d low of %d tests, %d of them confirming"):format(
+      row.low or #(row.tests or {}), row.all, row.confirmed or 0) or nil
+   if row.tests and #row.tests > 0 then
+      parts[#parts + 1] = "tests " .. table.concat(row.tests, " ", 1, math.min(#row.tests, 20)) ..
+         (#row.tests > 20 and " …" or "")
    end
    return table.concat(parts, ", ")
 end
 
-local function print_log(d, args)
-   if #d.actions == 0 then
+local function print_log(answer, args)
+   if #answer.actions == 0 then
       print "nothing was done"
       return
    end
-   for i = #d.actions, 1, -1 do
-      local a = d.actions[i]
+   for i = #answer.actions, 1, -1 do
+      local a = answer.actions[i]
       local text = { a.reason or a.component }
       if a.action == "ack" then -- its reason does not name it
          table.insert(text, 1, a.component .. ":")
@@ -74,7 +75,7 @@ local function print_log(d, args)
          a.node ~= "" and a.node or "-")
          .. (a.who and a.who ~= "taut" and "(" .. a.who .. ") " or ""), (" "):rep(16))
       if args.evidence and a.evidence then
-         report.wrap(evidence(a.evidence), (" "):rep(16))
+         report.wrap(evidence_in_words(a.evidence), (" "):rep(16))
          for _, why in ipairs(a.evidence.reasoning or {}) do
             report.wrap(why, (" "):rep(16) .. "- ", (" "):rep(18))
          end
@@ -82,7 +83,7 @@ local function print_log(d, args)
    end
 end
 
-local function log(args)
+local function show_log(args)
    local d, code = ask.tautd(args, "log", { since = os.time() - (args.days or 7) * DAY,
       node = args.node, component = args.component })
    if d then
@@ -91,7 +92,7 @@ local function log(args)
    return code or 0
 end
 
-local function show(args)
+local function show_policy(args)
    local d, code = ask.tautd(args, "policy_state")
    if not d then
       return code
@@ -123,9 +124,9 @@ function policy.run(args)
    if args.replay then
       return policy_replay.run(args)
    elseif args.what == "log" then
-      return log(args)
+      return show_log(args)
    elseif not args.what then
-      return show(args)
+      return show_policy(args)
    end
    local d, code = ask.tautd(args, "policy", { mode = args.what })
    if not d then

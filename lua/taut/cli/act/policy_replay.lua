@@ -13,7 +13,7 @@ local tables = require "taut.base.tables"
 local policy_replay = {}
 
 -- All pages of one kind; nil and the exit status.
-local function fetch(args, what, since)
+local function fetch_pages(args, what, since)
    local all, after = {}, nil
    repeat
       local d, code = ask.tautd(ask.at(args), "history", { what = what, since = since,
@@ -29,7 +29,7 @@ local function fetch(args, what, since)
 end
 
 -- "cap_nodes=4" → name and value; "none" takes a setting back to its default.
-local function setting(text)
+local function parse_setting(text)
    local name, value = text:match "^([%w_]+)=(.*)$"
    if not name then
       return nil, nil, ("--set: expected NAME=VALUE, got '%s'"):format(text)
@@ -48,7 +48,7 @@ end
 function policy_replay.settings(s, list)
    local given = tables.copy(s)
    for _, text in ipairs(list) do
-      local name, value, err = setting(text)
+      local name, value, err = parse_setting(text)
       if not name then
          return nil, err
       end
@@ -79,7 +79,7 @@ local function cluster_of(topo, partitions)
    return cl
 end
 
-local function counts(map)
+local function counts_in_words(map)
    local keys, parts = {}, {}
    for key in pairs(map) do
       keys[#keys + 1] = key
@@ -91,30 +91,30 @@ local function counts(map)
    return #parts > 0 and table.concat(parts, ", ") or "none"
 end
 
-local function line(word, ...)
+local function action_line(word, ...)
    report.wrap((...):format(select(2, ...)), ("%-12s"):format(word), (" "):rep(12))
 end
 
-local function print_sums(s)
+local function print_sums(sums)
    print ""
-   line("verdicts", "%d slow or failed%s", s.verdicts, s.unknown > 0 and
-      ("; %d of components that are not in the topology"):format(s.unknown) or "")
-   line("asked for", "%s (components)", counts(s.measures))
-   line("drains", "%d on %s, at most %d at once, %.1f node hours", s.drains,
-      report.count(s.nodes, "node"), s.at_once, s.node_hours)
-   line("for good", "%d of them: repeated drains of one node", s.flaps)
-   line("resumed", "%d because they were clean again", s.releases)
-   line("held back", "%s", counts(s.held))
-   line("stopped", "%s", s.stops == 0 and "never" or report.count(s.stops, "time"))
-   line("was done", "%s", counts(s.really))
-   line("not known", "jobs that waited, nodes that were down or drained by others, " ..
+   action_line("verdicts", "%d slow or failed%s", sums.verdicts, sums.unknown > 0 and
+      ("; %d of components that are not in the topology"):format(sums.unknown) or "")
+   action_line("asked for", "%s (components)", counts_in_words(sums.measures))
+   action_line("drains", "%d on %s, at most %d at once, %.1f node hours", sums.drains,
+      report.count(sums.nodes, "node"), sums.at_once, sums.node_hours)
+   action_line("for good", "%d of them: repeated drains of one node", sums.flaps)
+   action_line("resumed", "%d because they were clean again", sums.releases)
+   action_line("held back", "%s", counts_in_words(sums.held))
+   action_line("stopped", "%s", sums.stops == 0 and "never" or report.count(sums.stops, "time"))
+   action_line("was done", "%s", counts_in_words(sums.really))
+   action_line("not known", "jobs that waited, nodes that were down or drained by others, " ..
       "reservations: capability_hold and maintenance hold nothing back here")
 end
 
 local function print_list(list)
-   local rows = tables.map(list, function(e)
-      return { os.date("%m-%d %H:%M:%S", math.floor(e.time)), report.word(e.what), e.node or "-",
-         e.component or "-", e.why or "" }
+   local rows = tables.map(list, function(event)
+      return { os.date("%m-%d %H:%M:%S", math.floor(event.time)), report.word(event.what),
+         event.node or "-", event.component or "-", event.why or "" }
    end)
    if #rows > 0 then
       report.table({ "TIME", "WHAT", "NODE", "COMPONENT", "WHY" }, rows)
@@ -126,7 +126,7 @@ end
 local function history_of(args, since)
    local out = {}
    for _, what in ipairs { "before", "verdicts", "actions" } do
-      local rows, code = fetch(args, what, since)
+      local rows, code = fetch_pages(args, what, since)
       if not rows then
          return nil, code
       end

@@ -18,98 +18,102 @@ function repair.setup(parser)
       :description "With --done: also resume the nodes that Taut drained for it."
 end
 
-local function say(word, text)
+local function print_row(word, text)
    report.wrap(text, ("%-13s"):format(word), INDENT)
 end
 
 -- Commands to copy stay whole, however wide they are.
-local function command(text)
+local function print_command(text)
    print(INDENT .. text)
 end
 
 local function drain_command(list, component)
-   command(("scontrol update nodename=%s state=drain \\"):format(list))
-   command(("  reason='repair of %s'"):format(component))
+   print_command(("scontrol update nodename=%s state=drain \\"):format(list))
+   print_command(("  reason='repair of %s'"):format(component))
 end
 
-local function print_verdict(d)
-   say(d.component, ("%s%s%s"):format(report.is(d), d.since and os.date(", since %m-%d %H:%M:%S",
-      math.floor(d.since)) or "", d.action and ", action: " .. d.action or ""))
-   for _, e in ipairs(d.evidence) do
-      say("", ("%s left of it: %s"):format(report.percent(e.left), e.text))
+local function print_verdict(answer)
+   print_row(answer.component, ("%s%s%s"):format(report.is(answer), answer.since
+      and os.date(", since %m-%d %H:%M:%S", math.floor(answer.since)) or "", answer.action
+      and ", action: " .. answer.action or ""))
+   for _, e in ipairs(answer.evidence) do
+      print_row("", ("%s left of it: %s"):format(report.percent(e.left), e.text))
    end
-   if d.loss and #d.evidence == 0 then -- no lane and no width is lost: what carries light is dirty
-      say("first", ("clean or replace the optics of %s; then the cable"):format(d.cable))
+   -- no lane and no width is lost: what carries light is dirty
+   if answer.loss and #answer.evidence == 0 then
+      print_row("first", ("clean or replace the optics of %s; then the cable"):format(answer.cable))
    end
 end
 
-local function print_parts(d)
-   say("cable", d.cable)
-   if d.place ~= d.cable then
-      say("place", d.place)
+local function print_parts(answer)
+   print_row("cable", answer.cable)
+   if answer.place ~= answer.cable then
+      print_row("place", answer.place)
    end
-   say("kind", d.class == d.kind and d.kind or ("%s (%s)"):format(d.kind, d.class))
-   say("ports", table.concat(d.ports, " and "))
-   for i, m in ipairs(d.modules) do
-      say(i == 1 and "modules" or "", ("%s%s: %s"):format(m.name, (#m.routers ~= 1 or m.routers[1]
+   print_row("kind", answer.class == answer.kind and answer.kind
+      or ("%s (%s)"):format(answer.kind, answer.class))
+   print_row("ports", table.concat(answer.ports, " and "))
+   for i, m in ipairs(answer.modules) do
+      print_row(i == 1 and "modules" or "", ("%s%s: %s"):format(m.name,
+         (#m.routers ~= 1 or m.routers[1]
          ~= m.name) and " (" .. table.concat(m.routers, " ") .. ")" or "",
          #m.nodes > 0 and m.list or "no node depends on it"))
    end
 end
 
-local function loses(n)
-   return n == 1 and "1 node loses the network; drain it first:"
-      or ("%d nodes lose the network; drain them first:"):format(n)
+local function nodes_that_lose(count)
+   return count == 1 and "1 node loses the network; drain it first:"
+      or ("%d nodes lose the network; drain them first:"):format(count)
 end
 
-local function print_drains(d)
+local function print_drains(answer)
    print ""
-   if #d.behind == 0 then
-      say("cable out", "no node loses the network: nobody to drain")
+   if #answer.behind == 0 then
+      print_row("cable out", "no node loses the network: nobody to drain")
    else
-      say("cable out", loses(#d.behind))
-      drain_command(d.behind_list, d.component)
+      print_row("cable out", nodes_that_lose(#answer.behind))
+      drain_command(answer.behind_list, answer.component)
    end
-   for _, m in ipairs(d.modules) do
-      if #m.nodes > 0 and m.list ~= d.behind_list then
-         say(m.name .. " out", loses(#m.nodes))
-         drain_command(m.list, d.component)
+   for _, m in ipairs(answer.modules) do
+      if #m.nodes > 0 and m.list ~= answer.behind_list then
+         print_row(m.name .. " out", nodes_that_lose(#m.nodes))
+         drain_command(m.list, answer.component)
       end
    end
-   if #d.drained > 0 then
-      say("drained", table.concat(d.drained, " ") .. " already, by Taut")
+   if #answer.drained > 0 then
+      print_row("drained", table.concat(answer.drained, " ") .. " already, by Taut")
    end
-   print(("%-13staut repair %s --done"):format("afterwards", d.component))
+   print(("%-13staut repair %s --done"):format("afterwards", answer.component))
 end
 
-local function print_done(d)
-   say("forgotten", ("the evidence against %s; on probation for %g h"):format(
-      #d.forgotten <= 4 and table.concat(d.forgotten, ", ") or report.count(#d.forgotten,
-         "component"), d.probation_h))
-   if #d.released > 0 then
-      say("resumed", table.concat(d.released, " "))
+local function print_done(answer)
+   print_row("forgotten", ("the evidence against %s; on probation for %g h"):format(
+      #answer.forgotten <= 4 and table.concat(answer.forgotten, ", ")
+      or report.count(#answer.forgotten, "component"), answer.probation_h))
+   if #answer.released > 0 then
+      print_row("resumed", table.concat(answer.released, " "))
    end
-   for _, err in ipairs(d.failed) do
-      say("not resumed", err)
+   for _, err in ipairs(answer.failed) do
+      print_row("not resumed", err)
    end
-   if #d.drained > 0 then
-      say("drained", "by Taut, still; resume them when they are well:")
-      for _, node in ipairs(d.drained) do
-         command("taut resume " .. node)
+   if #answer.drained > 0 then
+      print_row("drained", "by Taut, still; resume them when they are well:")
+      for _, node in ipairs(answer.drained) do
+         print_command("taut resume " .. node)
       end
    end
 end
 
 -- What is not well at a router.
-local function print_router(d)
-   if #d.links + #d.sets == 0 then
-      print(d.router .. ": of its links none is suspect, slow or failed")
+local function print_router(answer)
+   if #answer.links + #answer.sets == 0 then
+      print(answer.router .. ": of its links none is suspect, slow or failed")
    end
-   for _, l in ipairs(d.links) do
-      say(l.component, ("%s; cable %s"):format(report.is(l), l.cable))
-      command("taut repair " .. l.component)
+   for _, l in ipairs(answer.links) do
+      print_row(l.component, ("%s; cable %s"):format(report.is(l), l.cable))
+      print_command("taut repair " .. l.component)
    end
-   for _, s in ipairs(d.sets) do
+   for _, s in ipairs(answer.sets) do
       report.wrap(s.text, "", "  ")
       report.wrap(table.concat(s.cables, "; "), "  cables   ", "           ")
       if s.adaptive then
@@ -117,7 +121,7 @@ local function print_router(d)
             .. "check`), or, on InfiniBand, tests on a service level with tables (`routing` in "
             .. "taut.lua(5)); else unplug one cable after the other", "  which    ",
             "           ")
-      elseif not d.asked then
+      elseif not answer.asked then
          report.wrap("`addresses` in taut.lua(5) has tests ask which link they take; until " ..
             "then, unplug one cable after the other", "  which    ", "           ")
       end

@@ -18,38 +18,41 @@ function verify.setup(parser)
    parser:flag("--now"):description
       "Submit a job to free nodes that can test it; its check does."
    parser:option("--wait"):description "With --now: give up a job that has not begun by then."
-      :argname "<seconds>":default "60":convert(function(v)
-         local n = tonumber(v)
+      :argname "<seconds>":default "60":convert(function(text)
+         local n = tonumber(text)
          return n and n >= 1 and n <= 86400 and n or nil,
-            ("--wait: expected seconds from 1 to 86400, got %s"):format(v)
+            ("--wait: expected seconds from 1 to 86400, got %s"):format(text)
       end)
 end
 
-local function show(d)
-   local best = d.best_Bps > 0 and d.capacity_Bps and (", the best %.0f%% (%s of %s)"):format(
-      100 * d.best_Bps / d.capacity_Bps, report.bandwidth(d.best_Bps),
-      report.bandwidth(d.capacity_Bps)) or ""
-   local is_open = d.low > 0 and (d.state == "ok" or d.state == "unknown" or d.state == "suspect")
-   report.wrap(("%s: %d good, %d low, %d discarded tests%s; %s"):format(d.component, d.good, d.low,
-      d.void, best, is_open and ("no verdict yet: it takes low tests in %d periods of %.0f min, " ..
-      "`taut explain %s`"):format(d.spells or 3, (d.spell_s or 3600) / 60, d.component)
-      or report.is(d)), "", "  ")
+local function print_result(answer)
+   local best = answer.best_Bps > 0 and answer.capacity_Bps
+      and (", the best %.0f%% (%s of %s)"):format(
+      100 * answer.best_Bps / answer.capacity_Bps, report.bandwidth(answer.best_Bps),
+      report.bandwidth(answer.capacity_Bps)) or ""
+   local is_open = answer.low > 0 and (answer.state == "ok" or answer.state == "unknown"
+      or answer.state == "suspect")
+   report.wrap(("%s: %d good, %d low, %d discarded tests%s; %s"):format(answer.component,
+      answer.good, answer.low, answer.void, best, is_open
+      and ("no verdict yet: it takes low tests in %d periods of %.0f min, " ..
+      "`taut explain %s`"):format(answer.spells or 3, (answer.spell_s or 3600) / 60,
+      answer.component) or report.is(answer)), "", "  ")
 end
 
 -- A job belongs to SlurmUser, whoever asked for it.
-local function command(d, seconds)
+local function job_command(asked, seconds)
    local argv = { "srun", "--exclusive", "--quiet", "--input=none", "--job-name=taut-verify",
-      "--immediate=" .. math.floor(seconds), "--ntasks-per-node=1", "--nodes=" .. d.count,
-      "--nodelist=" .. d.nodes, "true" }
-   if sys.uid() == 0 and d.slurm_user and d.slurm_user ~= "root" then
-      return { "runuser", "-u", d.slurm_user, "--", table.unpack(argv) }
+      "--immediate=" .. math.floor(seconds), "--ntasks-per-node=1", "--nodes=" .. asked.count,
+      "--nodelist=" .. asked.nodes, "true" }
+   if sys.uid() == 0 and asked.slurm_user and asked.slurm_user ~= "root" then
+      return { "runuser", "-u", asked.slurm_user, "--", table.unpack(argv) }
    end
    return argv
 end
 
-local function run_job(d, seconds)
+local function run_job(asked, seconds)
    local state = {}
-   local proc, why = loop.spawn { argv = command(d, seconds),
+   local proc, why = loop.spawn { argv = job_command(asked, seconds),
       on_line = function(line) io.stderr:write(line, "\n") end,
       on_exit = function(what, status)
          state.exit, state.status = what, status
@@ -63,7 +66,7 @@ local function run_job(d, seconds)
 end
 
 -- Wait until what the job's check found is there.
-local function outcome(args)
+local function await_outcome(args)
    local quiet = ask.at(args)
    local d, code
    for _ = 1, SETTLE_S * 1000 // POLL_MS do
@@ -78,22 +81,23 @@ local function outcome(args)
 end
 
 -- Have a job test it, and say what came of it.
-local function by_job(args, d)
-   if d.count < 2 then
+local function verify_by_job(args, asked)
+   if asked.count < 2 then
       report.complain(("verify: no two free nodes can test %s now; it stays marked for " ..
-         "the next idle check"):format(d.component))
+         "the next idle check"):format(asked.component))
       return 1
    end
-   local ok, why = run_job(d, args.wait)
+   local ok, why = run_job(asked, args.wait)
    if not ok then
-      report.complain(("verify: srun on %s: %s; the component stays marked"):format(d.nodes, why))
+      report.complain(("verify: srun on %s: %s; the component stays marked"):format(asked.nodes,
+         why))
       return 1
    end
-   local found, code = outcome(args)
+   local found, code = await_outcome(args)
    if found and args.json then
       return select(2, ask.tautd(args, "verify", { component = args.component, look = true }))
    elseif found then
-      show(found)
+      print_result(found)
    end
    return code or 0
 end
@@ -122,7 +126,7 @@ function verify.run(args)
       end
       return by_survey(args, d.router)
    elseif args.now then
-      return by_job(args, d)
+      return verify_by_job(args, d)
    end
    if args.json then
       print(ask.json(d))

@@ -23,7 +23,7 @@ function init.setup(parser)
       "written; else that of `taut doctor`.")
 end
 
-local function read(path)
+local function read_file(path)
    local f = io.open(path, "rb")
    local text = f and f:read "a"
    if f then
@@ -33,8 +33,8 @@ local function read(path)
 end
 
 -- @param mode of the file
-local function put(path, text, mode)
-   local was = read(path)
+local function write_file(path, text, mode)
+   local was = read_file(path)
    if was == text then
       print(path .. ": as it should be")
       return true
@@ -52,7 +52,7 @@ local function put(path, text, mode)
    return true
 end
 
-local function files(found)
+local function files_to_write(found)
    local list = { { "taut.lua", texts.machine(found), FILE },
       { "node.conf", texts.node(found), FILE },
       { "plugstack.line", texts.plugstack(found), FILE } }
@@ -98,12 +98,12 @@ function init.run(args)
       return 1
    end
    local folder = args.output or sys.paths.confdir
-   for _, f in ipairs(files(found)) do
+   for _, f in ipairs(files_to_write(found)) do
       local path = folder .. "/" .. f[1]
       if args.dry_run then
          print(("---- %s\n%s"):format(path, f[2]))
       else
-         ok, err = put(path, f[2], f[3])
+         ok, err = write_file(path, f[2], f[3])
          if not ok then
             report.complain("init: ", err)
             return 1

@@ -7,14 +7,14 @@ local sys = require "taut.sys"
 
 local look = {}
 
-local function run(command)
+local function run_command(command)
    local pipe = io.popen(command .. " 2>/dev/null")
    local text = pipe and pipe:read "a" or ""
    local ok = pipe and pipe:close()
    return ok and text or nil
 end
 
-local function words(text)
+local function words_of(text)
    local list = {}
    for word in (text or ""):gmatch "[^,%s]+" do
       list[#list + 1] = word ~= "(null)" and word:upper() or nil
@@ -67,11 +67,11 @@ local function slurm(ask)
    return { cluster = c.ClusterName, version = c.SLURM_VERSION, user = (c.SlurmUser or "slurm")
       :match "^[^(]+", host = (c["SlurmctldHost"] or text:match "SlurmctldHost%[0%]%s*=%s*(%S+)"
       or ""):match "^[^(]*", folder = conf:match "^(.*)/" or "/etc/slurm", conf = conf,
-      topology = c.TopologyPlugin, auth = c.AuthType, prolog_flags = words(c.PrologFlags),
+      topology = c.TopologyPlugin, auth = c.AuthType, prolog_flags = words_of(c.PrologFlags),
       plugstack = c.PlugStackConfig, nodes = list,
       partitions = look.partitions(ask 'sinfo -h -o "%R %D"' or ""),
       health = { program = c.HealthCheckProgram, interval = c.HealthCheckInterval,
-         states = words(c.HealthCheckNodeState) } }
+         states = words_of(c.HealthCheckNodeState) } }
 end
 
 -- Interfaces of this host: name, type and speed as the kernel says them.
@@ -103,7 +103,7 @@ end
 
 -- What a program sees of the fabric from here, in a file that is the caller's to remove; nil:
 -- nothing.
-local function sweep(ask, command)
+local function sweep_fabric(ask, command)
    local text = ask(command)
    if not text or text == "" then
       return nil
@@ -116,9 +116,9 @@ local function sweep(ask, command)
 end
 
 -- Slurm's nodes that a wiring does not have, as a host list; nil: it has all.
-local function missing(w, nodes)
+local function missing_nodes(wiring, nodes)
    local has, list = {}, {}
-   for _, n in ipairs(w.nodes) do
+   for _, n in ipairs(wiring.nodes) do
       has[n.name] = true
    end
    for _, name in ipairs(nodes) do
@@ -129,21 +129,21 @@ end
 
 -- Where the wiring may be told, best first: LLDP, ibnetdiscover and opareport see cables and ports;
 -- Slurm's files know neither, but all nodes.  Calls try(format, path, what it is called) of each.
-local function each_source(ask, s, lldp, try)
+local function each_source(ask, answers, lldp, try)
    local told = files_in(lldp)
    if told and #told > 0 then
       try("lldp", told, ("%s, what %d switches say by LLDP"):format(lldp, #told))
    end
    for _, f in ipairs { { "ibnetdiscover", "ibnetdiscover" },
       { "opareport", "opareport -q -o links" } } do
-      local swept = sweep(ask, f[2])
+      local swept = sweep_fabric(ask, f[2])
       if swept then
          try(f[1], swept, f[2])
          os.remove(swept)
       end
    end
    for _, f in ipairs { { "slurm-yaml", "topology.yaml" }, { "slurm-conf", "topology.conf" } } do
-      local path = s.folder .. "/" .. f[2]
+      local path = answers.folder .. "/" .. f[2]
       if sys.stat(path) then
          try(f[1], path, path)
       end
@@ -152,22 +152,22 @@ end
 
 -- The wiring, by the first that knows it with all of Slurm's nodes.
 -- @param ask function(command)
--- @param s what Slurm says
+-- @param answers what Slurm says
 -- @param lldp folder, or nil
 -- @return { wiring, source, why = array of what was tried in vain }
-local function wiring(ask, s, lldp)
+local function wiring(ask, answers, lldp)
    local found = { why = {} }
-   each_source(ask, s, lldp, function(format, path, what)
+   each_source(ask, answers, lldp, function(format, path, what)
       if found.wiring then
          return
       end
-      local w, err = import.read(format, path, { nodes = s.nodes })
+      local w, err = import.read(format, path, { nodes = answers.nodes })
       if not w then
          found.why[#found.why + 1] = ("%s: %s"):format(what, err)
       elseif #w.nodes == 0 or #w.cables == 0 and #w.routers > 1 then
          found.why[#found.why + 1] = what .. ": has no cables between switches of these nodes"
-      elseif missing(w, s.nodes) then
-         found.why[#found.why + 1] = ("%s: lacks %s"):format(what, missing(w, s.nodes))
+      elseif missing_nodes(w, answers.nodes) then
+         found.why[#found.why + 1] = ("%s: lacks %s"):format(what, missing_nodes(w, answers.nodes))
       else
          found.wiring, found.source = w, what
       end
@@ -179,7 +179,7 @@ end
 -- @param ask function(command) → what it prints, or nil where it fails; nil: runs it
 -- @return { slurm, interfaces, wiring }, slurm being nil where it does not answer
 function look.around(lldp, ask)
-   ask = ask or run
+   ask = ask or run_command
    local s = slurm(ask)
    return { slurm = s, interfaces = interfaces(ask),
       wiring = s and wiring(ask, s, lldp) or { why = {} } }

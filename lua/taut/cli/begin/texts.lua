@@ -10,7 +10,7 @@ local write = require "taut.topology.import.write"
 
 local texts = {}
 
-local function has(list, word)
+local function has_word(list, word)
    for _, v in ipairs(list) do
       if v == word then
          return true
@@ -22,7 +22,7 @@ end
 local NOTES_MOST = 10
 
 -- What was tried in vain, a comment each.
-local function in_vain(why)
+local function failed_attempts(why)
    local lines = {}
    for i, text in ipairs(why) do
       lines[i] = "-- Tried in vain: " .. text:gsub("%c", " ") .. "\n"
@@ -31,27 +31,27 @@ local function in_vain(why)
 end
 
 -- One switch: what can be said where nobody tells the wiring.
-local function assumed(s, why)
+local function assumed_topology(slurm, why)
    return "-- Assumed: one switch for all nodes, since nothing told the wiring.  Verdicts on " ..
       "nodes are\n-- right with that, there are none on links.  Describe yours (taut.lua(5), " ..
       "examples are in\n-- share/taut/machines), or import it: `taut topology import`.\n" ..
-      in_vain(why) ..
+      failed_attempts(why) ..
       ("topology = fattree {\n   nodes_per_leaf = %d,\n   levels = { { " ..
-      "down = 1, up = 1 } },\n   nodes = \"%s\",\n}\n"):format(#s.nodes,
-      hostlist.compress(s.nodes))
+      "down = 1, up = 1 } },\n   nodes = \"%s\",\n}\n"):format(#slurm.nodes,
+      hostlist.compress(slurm.nodes))
 end
 
 -- What the importer passed over, a comment each, a few of them.
-local function passed_over(w)
+local function notes_of_wiring(wiring)
    local lines = {}
-   for i = 1, math.min(#w.notes, NOTES_MOST) do
-      local n = w.notes[i]
-      lines[i] = ("-- To look at: %s:%d: %s\n"):format(n.file or w.source, n.line,
+   for i = 1, math.min(#wiring.notes, NOTES_MOST) do
+      local n = wiring.notes[i]
+      lines[i] = ("-- To look at: %s:%d: %s\n"):format(n.file or wiring.source, n.line,
          (n.text:gsub("%c", " ")))
    end
-   if #w.notes > NOTES_MOST then
+   if #wiring.notes > NOTES_MOST then
       lines[#lines + 1] = ("-- To look at: and %d more (taut topology import)\n"):format(
-         #w.notes - NOTES_MOST)
+         #wiring.notes - NOTES_MOST)
    end
    return table.concat(lines)
 end
@@ -59,36 +59,36 @@ end
 local function topology(found)
    local w = found.wiring
    if not w.wiring then
-      return assumed(found.slurm, w.why)
+      return assumed_topology(found.slurm, w.why)
    end
    return ("-- Found: the wiring, in %s.  Look at it with `taut topology show -m`,\n" ..
       "-- and at some routes with `taut topology route A B -m`.\n"):format(w.source) ..
-      in_vain(w.why) .. passed_over(w.wiring) ..
+      failed_attempts(w.why) .. notes_of_wiring(w.wiring) ..
       write.text(w.wiring, recognise.kind(w.wiring), {})
 end
 
 local PARTITIONS_MOST = 8
 
 -- "batch (1000 nodes), gpu (24 nodes)"
-local function partitions(s)
+local function partitions(slurm)
    local words = {}
-   for i = 1, math.min(#s.partitions, PARTITIONS_MOST) do
-      local p = s.partitions[i]
+   for i = 1, math.min(#slurm.partitions, PARTITIONS_MOST) do
+      local p = slurm.partitions[i]
       words[i] = ("%s (%s)"):format(p.name, report.count(p.nodes, "node"))
    end
-   if #s.partitions > PARTITIONS_MOST then
-      words[#words + 1] = ("and %d more"):format(#s.partitions - PARTITIONS_MOST)
+   if #slurm.partitions > PARTITIONS_MOST then
+      words[#words + 1] = ("and %d more"):format(#slurm.partitions - PARTITIONS_MOST)
    end
    return #words > 0 and table.concat(words, ", ") or "none"
 end
 
 -- What tautd and taut authenticate by is MUNGE, whatever Slurm has.
-local function authentication(s)
-   if (s.auth or "auth/munge") == "auth/munge" then
+local function authentication(slurm)
+   if (slurm.auth or "auth/munge") == "auth/munge" then
       return ""
    end
    return ("-- To look at: AuthType is %s.  Taut authenticates by MUNGE: munged has to run " ..
-      "beside\n-- it, with one key, on this host and on every compute node.\n"):format(s.auth)
+      "beside\n-- it, with one key, on this host and on every compute node.\n"):format(slurm.auth)
 end
 
 --- taut.lua.
@@ -150,7 +150,7 @@ end
 --- What slurm.conf has to say and does not: array of lines.
 function texts.slurm_conf(found)
    local s, lines = found.slurm, {}
-   if not (has(s.prolog_flags, "ALLOC") and has(s.prolog_flags, "DEFERBATCH")) then
+   if not (has_word(s.prolog_flags, "ALLOC") and has_word(s.prolog_flags, "DEFERBATCH")) then
       local flags = { "Alloc", "DeferBatch" }
       for _, f in ipairs(s.prolog_flags) do
          flags[#flags + 1] = f ~= "ALLOC" and f ~= "DEFERBATCH" and f or nil
@@ -164,7 +164,7 @@ function texts.slurm_conf(found)
       lines[#lines + 1] = "HealthCheckInterval=300"
    end
    local states = s.health.states
-   if has(states, "CYCLE") or not (has(states, "IDLE") or has(states, "ANY")) then
+   if has_word(states, "CYCLE") or not (has_word(states, "IDLE") or has_word(states, "ANY")) then
       lines[#lines + 1] = "HealthCheckNodeState=" .. health_check.states(states)
    end
    return lines

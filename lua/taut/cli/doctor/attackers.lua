@@ -11,18 +11,18 @@ local ENDPOINT = "on that node: the interface of node.conf or the plugstack line
    "rail_networks in taut.lua(5), where nodes of one rail have addresses in several networks; " ..
    "or somebody wants others to connect there"
 
-return function(d, say)
-   for _, f in ipairs(d.floods or {}) do
+return function(facts, say)
+   for _, f in ipairs(facts.floods or {}) do
       say("look", "flood", ("%s%s: %s refused since %s, the last %s: %s"):format(f.from,
          f.node and (" (%s)"):format(f.node) or "", report.count(f.count, "message"),
-         report.ago(f.since, d.now), report.ago(f.time, d.now), f.why), FLOOD)
+         report.ago(f.since, facts.now), report.ago(f.time, facts.now), f.why), FLOOD)
    end
-   for _, c in ipairs(d.claims or {}) do
+   for _, c in ipairs(facts.claims or {}) do
       say("look", "invented", ("%s named %s that Slurm does not have there, the last %d, %s")
-         :format(c.node, report.count(c.denied, "job"), c.last, report.ago(c.time, d.now)),
+         :format(c.node, report.count(c.denied, "job"), c.last, report.ago(c.time, facts.now)),
          INVENTED)
    end
-   for _, e in ipairs(d.endpoints or {}) do
-      say("look", "endpoint", ("%s, %s"):format(e.why, report.ago(e.time, d.now)), ENDPOINT)
+   for _, e in ipairs(facts.endpoints or {}) do
+      say("look", "endpoint", ("%s, %s"):format(e.why, report.ago(e.time, facts.now)), ENDPOINT)
    end
 end

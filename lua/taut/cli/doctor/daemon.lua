@@ -4,20 +4,22 @@ local report = require "taut.report"
 
 local FREE_LOW = 1 << 30 -- bytes: a day's rows of a large machine
 
-local function server(b, say)
-   if b.away then
-      say("mend", "database", ("the server is away: %s; %s on disk"):format(b.away,
-         report.count(b.queued and b.queued.rows or 0, "row")), "start it, see doc/store.md")
-   elseif b.queued and b.queued.refused + b.queued.left_out > 0 then
-      say("look", "database", report.count(b.queued.refused + b.queued.left_out, "row") ..
-         " were refused by the server", b.path .. "/queue/refused.rows says which and why")
+local function say_server(database, say)
+   if database.away then
+      say("mend", "database", ("the server is away: %s; %s on disk"):format(database.away,
+         report.count(database.queued and database.queued.rows or 0, "row")),
+         "start it, see doc/store.md")
+   elseif database.queued and database.queued.refused + database.queued.left_out > 0 then
+      say("look", "database", report.count(database.queued.refused + database.queued.left_out,
+         "row") .. " were refused by the server", database.path ..
+         "/queue/refused.rows says which and why")
    end
 end
 
-local function database(d, say)
-   local b = d.database
+local function say_database(facts, say)
+   local b = facts.database
    if b.is_server then
-      server(b, say)
+      say_server(b, say)
    end
    if b.damage then
       say("mend", "database", "is damaged: " .. b.damage, "doc/store.md says what can be done")
@@ -41,19 +43,19 @@ local function database(d, say)
    end
 end
 
-local function configuration(w, say)
-   if w.config_error then
-      say("mend", "taut.lua", "not taken: " .. w.config_error,
+local function say_configuration(daemon, say)
+   if daemon.config_error then
+      say("mend", "taut.lua", "not taken: " .. daemon.config_error,
          "taut config check, then taut config reload")
-   elseif #w.hints > 0 then
-      say("look", "taut.lua", w.hints[1], "taut config check lists what is to change")
+   elseif #daemon.hints > 0 then
+      say("look", "taut.lua", daemon.hints[1], "taut config check lists what is to change")
    else
-      say("ok", "taut.lua", w.config .. " is in force")
+      say("ok", "taut.lua", daemon.config .. " is in force")
    end
 end
 
-local function acting(d, say)
-   local w = d.daemon
+local function say_acting(facts, say)
+   local w = facts.daemon
    if w.munge_error then
       say("mend", "MUNGE", "tautd's host: " .. w.munge_error .. "; no node can be heard",
          "systemctl enable --now munge there and on all nodes, with one key: auth/slurm does " ..
@@ -68,8 +70,8 @@ local function acting(d, say)
    if w.stopped or w.capped then
       say("look", "policy", "draining has stopped: " .. (w.stopped or "a cap is reached"),
          "taut policy, then taut policy continue")
-   elseif d.slurm.standby then
-      say("ok", "policy", "standing by: " .. d.slurm.standby)
+   elseif facts.slurm.standby then
+      say("ok", "policy", "standing by: " .. facts.slurm.standby)
    elseif w.mode == "observe" then
       say("ok", "policy", "observes: nothing is drained; taut policy drain, when you trust it")
    else
@@ -77,33 +79,34 @@ local function acting(d, say)
    end
 end
 
-local function controllers(a, say)
-   if not a then
+local function say_controllers(acting, say)
+   if not acting then
       return
-   elseif a.here and a.waiting then
+   elseif acting.here and acting.waiting then
       say("ok", "controllers", ("the tautd on %s acts, by lease %d; the one on %s stands by")
-         :format(a.host, a.token, a.waiting))
-   elseif a.here then
-      say("mend", "controllers", ("the tautd on %s acts, no other one stands by"):format(a.host),
-         "start tautd on the others of " .. table.concat(a.controllers, ", "))
-   elseif a.host then
+         :format(acting.host, acting.token, acting.waiting))
+   elseif acting.here then
+      say("mend", "controllers",
+         ("the tautd on %s acts, no other one stands by"):format(acting.host),
+         "start tautd on the others of " .. table.concat(acting.controllers, ", "))
+   elseif acting.host then
       say("ok", "controllers", ("this tautd stands by, the one on %s acts, by lease %d"):format(
-         a.host, a.token))
+         acting.host, acting.token))
    else
-      say("mend", "controllers", "no tautd acts: " .. (a.error or "one is about to take over"),
+      say("mend", "controllers", "no tautd acts: " .. (acting.error or "one is about to take over"),
          "the database has to answer, see doc/controllers.md")
    end
 end
 
-return function(d, say)
-   local w = d.daemon
-   controllers(w.acting, say)
+return function(facts, say)
+   local w = facts.daemon
+   say_controllers(w.acting, say)
    if w.acting and w.acting.blank then
       return
    end
-   database(d, say)
-   configuration(w, say)
-   acting(d, say)
+   say_database(facts, say)
+   say_configuration(w, say)
+   say_acting(facts, say)
    if w.metrics_error then
       say("mend", "metrics", w.metrics_error, "metrics.listen in taut.lua(5)")
    end

@@ -41,15 +41,15 @@ function doctor.findings(d, own)
    return list
 end
 
-local function say(f)
-   local word = f.level == "ok" and "ok" or f.level == "mend" and "MEND" or "look"
-   report.wrap(f.text, ("%-6s%-14s"):format(word, f.about), (" "):rep(20))
-   if f.mend then
-      report.wrap("mend: " .. f.mend, (" "):rep(20), (" "):rep(20))
+local function print_finding(finding)
+   local word = finding.level == "ok" and "ok" or finding.level == "mend" and "MEND" or "look"
+   report.wrap(finding.text, ("%-6s%-14s"):format(word, finding.about), (" "):rep(20))
+   if finding.mend then
+      report.wrap("mend: " .. finding.mend, (" "):rep(20), (" "):rep(20))
    end
 end
 
-local function count(list, level)
+local function count_level(list, level)
    local n = 0
    for _, f in ipairs(list) do
       n = n + (f.level == level and 1 or 0)
@@ -62,23 +62,23 @@ function doctor.run(args)
    local d, code = ask.tautd(ask.at(args), "doctor")
    if not d then
       for _, f in ipairs(here.unanswered(own)) do
-         say(f)
+         print_finding(f)
       end
       return code
    end
    local list = doctor.findings(d, own)
-   local status = count(list, "mend") > 0 and MEND or 0
+   local status = count_level(list, "mend") > 0 and MEND or 0
    if args.json then
       print(ask.json { findings = json.array(list), facts = d })
       return status
    end
    for _, f in ipairs(list) do
       if args.all or f.level ~= "ok" then
-         say(f)
+         print_finding(f)
       end
    end
-   print(("%d as it should be, %d to look at, %d to mend"):format(count(list, "ok"),
-      count(list, "look"), count(list, "mend")))
+   print(("%d as it should be, %d to look at, %d to mend"):format(count_level(list, "ok"),
+      count_level(list, "look"), count_level(list, "mend")))
    return status
 end
 

@@ -4,25 +4,25 @@ local report = require "taut.report"
 
 local SHARE = 0.02 -- of answers that may come from elsewhere: routes change while they are asked
 
-local function names(l)
-   return l.count > 20 and ("%s and %d more"):format(l.list, l.count - 20) or l.list
+local function names_of(nodes)
+   return nodes.count > 20 and ("%s and %d more"):format(nodes.list, nodes.count - 20) or nodes.list
 end
 
-local function against_slurm(d, say)
-   local n = d.nodes
-   if n.not_in_slurm.count > 0 and d.slurm.known then
+local function against_slurm(facts, say)
+   local n = facts.nodes
+   if n.not_in_slurm.count > 0 and facts.slurm.known then
       say("look", "topology", ("has %s that Slurm does not know: %s"):format(report.count(
-         n.not_in_slurm.count, "node"), names(n.not_in_slurm)), "`topology` in taut.lua, or " ..
+         n.not_in_slurm.count, "node"), names_of(n.not_in_slurm)), "`topology` in taut.lua, or " ..
          "slurm.conf; `taut topology check`")
    end
    if n.not_in_topology.count > 0 then
       say("look", "topology", ("lacks %s of Slurm's, which are never tested: %s"):format(
-         report.count(n.not_in_topology.count, "node"), names(n.not_in_topology)),
+         report.count(n.not_in_topology.count, "node"), names_of(n.not_in_topology)),
          "`topology` in taut.lua, if they are on this interconnect")
    end
    if n.lacks_rails and n.lacks_rails.count > 0 then
       say("look", "rails", ("of %s an adapter was missing when the fabric was described: %s")
-         :format(report.count(n.lacks_rails.count, "node"), names(n.lacks_rails)),
+         :format(report.count(n.lacks_rails.count, "node"), names_of(n.lacks_rails)),
          "`taut topology check` says which; once it is back, import the fabric anew")
    end
    if n.lost_rails and n.lost_rails.count > 0 then
@@ -30,13 +30,13 @@ local function against_slurm(d, say)
       say("look", "rails", ("%s, where nothing is tested: %s"):format(l.count == 1
          and ("1 node cannot use its interface %s (rail %d)"):format(l.interface or "?", l.rail)
          or ("%d nodes cannot use an interface, the first %s (rail %d)"):format(l.count,
-            l.interface or "?", l.rail), names(l)),
+            l.interface or "?", l.rail), names_of(l)),
          "the node's log says why, once since its boot (`ip -br addr`, `interface=`); where it " ..
          "has no such adapter, take its rail out of `topology`")
    end
    if n.away and n.away.count > 0 then
       say("ok", "topology", ("%s of `dynamic` away: %s"):format(report.count(n.away.count, "node"),
-         names(n.away)))
+         names_of(n.away)))
    end
    if n.not_in_slurm.count + n.not_in_topology.count == 0 then
       say("ok", "topology", ("the %d nodes%s are Slurm's"):format(n.all
@@ -44,8 +44,8 @@ local function against_slurm(d, say)
    end
 end
 
-local function odd(t, pattern)
-   for _, o in ipairs(t.odd) do
+local function odd_answer(traces, pattern)
+   for _, o in ipairs(traces.odd) do
       if o.text:find(pattern) then
          return o.text
       end
@@ -53,21 +53,22 @@ local function odd(t, pattern)
    return "?"
 end
 
-local function against_traces(d, say)
-   local t = d.traces
+local function against_traces(facts, say)
+   local t = facts.traces
    if not t.asked or t.answers == 0 then
       return
    elseif t.elsewhere > SHARE * t.answers then
       say("mend", "traces", ("%d of %d answers came from routers that are not on the way; for " ..
-         "one: %s"):format(t.elsewhere, t.answers, odd(t, "not by it")), "the wiring or the " ..
+         "one: %s"):format(t.elsewhere, t.answers, odd_answer(t, "not by it")),
+         "the wiring or the " ..
          "routing of `topology` is not the machine's: import it anew (taut topology import)")
    elseif t.unknown > SHARE * t.answers then
       say("look", "traces", ("%d of %d answers came from addresses that the topology does not " ..
-         "have; for one: %s"):format(t.unknown, t.answers, odd(t, "does not have")),
+         "have; for one: %s"):format(t.unknown, t.answers, odd_answer(t, "does not have")),
          "topology.addresses in taut.lua(5)")
    elseif (t.torn or 0) > SHARE * t.answers then
       say("look", "traces", ("%d of %d answers came from routers that no link is between; for " ..
-         "one: %s"):format(t.torn, t.answers, odd(t, "no link is between")),
+         "one: %s"):format(t.torn, t.answers, odd_answer(t, "no link is between")),
          "a router answers as another one: look at its address.  Such tests are of a set of " ..
          "links, not of one")
    else
@@ -77,8 +78,8 @@ local function against_traces(d, say)
 end
 
 -- Sets of links: which of them is slow, nobody knows without addresses.
-local function addresses(d, say)
-   local s = d.sets or { links = 0, unnamed = { count = 0 } }
+local function addresses(facts, say)
+   local s = facts.sets or { links = 0, unnamed = { count = 0 } }
    if s.links > 0 and s.adaptive == s.count then
       say("look", "routing", ("is adaptive: %s tested in %s only, so that a slow one is called " ..
          "\"one of %s\""):format(s.links == 1 and "1 link is" or s.links .. " links are",
@@ -91,13 +92,13 @@ local function addresses(d, say)
          report.count(s.count, "set"), s.first or "?"), "topology.addresses in taut.lua(5): the " ..
          "address of each port of the switches, from their configuration")
    elseif s.unnamed.count > 0 then
-      say("look", "addresses", ("are missing: %s"):format(names(s.unnamed)),
+      say("look", "addresses", ("are missing: %s"):format(names_of(s.unnamed)),
          "topology.addresses in taut.lua(5)")
    end
 end
 
-local function against_sweep(d, say)
-   local s = d.sweep
+local function against_sweep(facts, say)
+   local s = facts.sweep
    if not s then
       return
    elseif s.error then
@@ -114,7 +115,7 @@ local function against_sweep(d, say)
          "repair the cable, or import the wiring anew (taut topology import)")
    end
    if s.moved.count > 0 then
-      say("mend", "sweep", ("on another switch than in the topology: %s"):format(names(s.moved)),
+      say("mend", "sweep", ("on another switch than in the topology: %s"):format(names_of(s.moved)),
          "import the wiring anew (taut topology import)")
    end
    if s.count + s.moved.count == 0 then
@@ -122,9 +123,9 @@ local function against_sweep(d, say)
    end
 end
 
-return function(d, say)
-   against_slurm(d, say)
-   addresses(d, say)
-   against_traces(d, say)
-   against_sweep(d, say)
+return function(facts, say)
+   against_slurm(facts, say)
+   addresses(facts, say)
+   against_traces(facts, say)
+   against_sweep(facts, say)
 end

@@ -30,7 +30,7 @@ local REASONS = {
 }
 
 -- "n3: libfabric: …" of a test between n3 and n4: "n3", "libfabric: …"
-local function own_of(row)
+local function own_trouble(row)
    for _, node in ipairs { row.src or "?", row.dst or "?" } do
       local head = node .. ": "
       if row.why and row.why:sub(1, #head) == head then
@@ -39,7 +39,7 @@ local function own_of(row)
    end
 end
 
-local function mend_of(list, why)
+local function find_mend(list, why)
    for _, r in ipairs(list) do
       if why:find(r[1], 1, true) then
          return r[2]
@@ -49,11 +49,11 @@ end
 
 -- What single nodes cannot test for, and the rows of everything else.
 -- @return array of { why, nodes, count, mend }, rows
-local function apart(rows)
+local function split_rows(rows)
    local by, list, others = {}, {}, {}
    for _, row in ipairs(rows) do
-      local node, why = own_of(row)
-      local mend = node and mend_of(OWN, why)
+      local node, why = own_trouble(row)
+      local mend = node and find_mend(OWN, why)
       if mend then
          local shape = why:gsub("[%d.:]+", "#")
          local f = by[shape] or { why = why, nodes = {}, count = 0, mend = mend }
@@ -80,7 +80,7 @@ local function say_own(list, say)
    return any
 end
 
-local function fold(rows)
+local function fold_rows(rows)
    local by, list = {}, {}
    for _, row in ipairs(rows) do
       local shape = (row.why or "?"):gsub("[%d.:]+", "#")
@@ -93,21 +93,21 @@ local function fold(rows)
       end
       f.count = f.count + row.count
    end
-   table.sort(list, function(a, b) return a.count > b.count end)
+   table.sort(list, function(one, other) return one.count > other.count end)
    return list
 end
 
-local function discarded(d, say)
-   local t = d.tests
-   local own, others = apart(t.discarded)
+local function say_discarded(facts, say)
+   local t = facts.tests
+   local own, others = split_rows(t.discarded)
    local any = say_own(own, say)
-   local list, all = fold(others), t.good + t.low + t.void
+   local list, all = fold_rows(others), t.good + t.low + t.void
    for _, f in ipairs(list) do
       if f.count >= LEAST and f.count >= SHARE * all then
          any = true
          say("look", "tests", ("%s discarded in 24 h, from %s to %s the first: %s"):format(
             report.count(f.count, "test"), f.src or "?", f.dst or "?", f.why),
-            mend_of(REASONS, f.why))
+            find_mend(REASONS, f.why))
       end
    end
    if not any then
@@ -117,18 +117,18 @@ local function discarded(d, say)
 end
 
 -- tautd answered this host: by its socket, or through port and MUNGE.
-local function way(d, say, own)
+local function say_way(facts, say, own)
    if own.munge_error then
       say("mend", "MUNGE", "here: " .. own.munge_error, "systemctl restart munge; the key of " ..
          "tautd's host; auth/slurm does not take its place")
    else
       say("ok", "MUNGE", own.server and "here and on tautd's host" or "munged here answers")
    end
-   say("ok", "tautd", ("answers at %s, version %s"):format(own.where, d.daemon.version))
-   if d.daemon.version ~= own.version then
+   say("ok", "tautd", ("answers at %s, version %s"):format(own.where, facts.daemon.version))
+   if facts.daemon.version ~= own.version then
       say("look", "tautd", ("this taut is %s"):format(own.version), "the same release here")
    end
-   local off = own.asked_at and (own.asked_at - d.now) or 0
+   local off = own.asked_at and (own.asked_at - facts.now) or 0
    if math.abs(off) > 5 then
       say("mend", "clocks", ("this host's clock and tautd's differ by %.0f s"):format(
          math.abs(off)), "chrony or ntpd on both")
@@ -138,8 +138,8 @@ end
 local NAMES = { tcp = "TCP", ofi = "libfabric" }
 
 -- Over what streams went.
-local function transport(d, say)
-   local used, all, parts = d.transports or {}, 0, {}
+local function say_transport(facts, say)
+   local used, all, parts = facts.transports or {}, 0, {}
    for kind, count in pairs(used) do
       all = all + count
       parts[#parts + 1] = ("%s over %s"):format(report.count(count, "test"), NAMES[kind] or kind)
@@ -147,7 +147,7 @@ local function transport(d, say)
    table.sort(parts)
    if all == 0 then
       return
-   elseif d.sweep and (used.tcp or 0) > 0 then
+   elseif facts.sweep and (used.tcp or 0) > 0 then
       say("look", "transport", table.concat(parts, ", ") .. ": on an InfiniBand fabric that is " ..
          "IPoIB, where one stream shows what TCP carries, not what the link could",
          "transport=ofi and provider= in node.conf and on the plugstack line: doc/install.md, " ..
@@ -158,7 +158,7 @@ local function transport(d, say)
 end
 
 return function(d, say, own)
-   way(d, say, own)
-   transport(d, say)
-   discarded(d, say)
+   say_way(d, say, own)
+   say_transport(d, say)
+   say_discarded(d, say)
 end

@@ -7,8 +7,8 @@ local wire = require "taut.wire"
 local CLOCK_S = 5    -- MUNGE refuses from 300 s on; logs are hard to read long before
 local QUIET_S = 3600 -- so long after tautd's start a node may not have been heard
 
-local function names(l)
-   return l.count > 20 and ("%s and %d more"):format(l.list, l.count - 20) or l.list
+local function names_of(nodes)
+   return nodes.count > 20 and ("%s and %d more"):format(nodes.list, nodes.count - 20) or nodes.list
 end
 
 local PLUGIN = "on the node: is spank_taut.so in plugstack.conf (slurmd's log says so), is " ..
@@ -18,20 +18,20 @@ local PLUGIN = "on the node: is spank_taut.so in plugstack.conf (slurmd's log sa
 local NO_RESULT = "slurmd's log there says what ends taut-probe (a memory limit, a killer of " ..
    "strays, a second plugin); or somebody keeps it from answering"
 
-local function heard(d, say)
-   local n, quiet_s = d.nodes, d.now - d.daemon.since
+local function say_heard(facts, say)
+   local n, quiet_s = facts.nodes, facts.now - facts.daemon.since
    if n.silent.count > 0 then
       say("mend", "plugin", ("jobs run and no prolog was heard on %s: %s"):format(
-         report.count(n.silent.count, "node"), names(n.silent)), PLUGIN)
+         report.count(n.silent.count, "node"), names_of(n.silent)), PLUGIN)
    end
    if n.no_results and n.no_results.count > 0 then
       say("mend", "results", ("tests are planned on %s, and no RESULT comes: %s"):format(
-         report.count(n.no_results.count, "node"), names(n.no_results)), NO_RESULT)
+         report.count(n.no_results.count, "node"), names_of(n.no_results)), NO_RESULT)
    end
    if n.never.count > 0 and quiet_s > QUIET_S then
       say("look", "plugin", ("never heard since tautd's start %s: %s: %s"):format(
-         report.ago(d.daemon.since, d.now), report.count(n.never.count, "node"), names(n.never)),
-         PLUGIN)
+         report.ago(facts.daemon.since, facts.now), report.count(n.never.count, "node"),
+         names_of(n.never)), PLUGIN)
    elseif n.silent.count == 0 then
       local rest = n.never.count + n.no_job.count
       say("ok", "plugin", ("%d of %d usable nodes were heard in a job's prolog or epilog%s")
@@ -40,12 +40,12 @@ local function heard(d, say)
    end
 end
 
-local function idle(d, say)
-   local n, h = d.nodes, d.slurm.health_check
+local function say_idle(facts, say)
+   local n, h = facts.nodes, facts.slurm.health_check
    local every = h.interval_s or 0
-   if every == 0 or d.slurm.alps then
+   if every == 0 or facts.slurm.alps then
       return
-   elseif n.no_idle.count == n.usable and d.now - d.daemon.since > 3 * every + 60 then
+   elseif n.no_idle.count == n.usable and facts.now - facts.daemon.since > 3 * every + 60 then
       say("mend", "idle checks", ("no node's health check was ever heard, though it should come " ..
          "every %d s"):format(every), "is /etc/taut/node.conf on the nodes, root's, with " ..
          "servers=?  `taut-probe idle --log debug` on an idle node, as root, says")
@@ -55,8 +55,8 @@ local function idle(d, say)
    end
 end
 
-local function clocks(d, say)
-   local c = d.clocks
+local function say_clocks(facts, say)
+   local c = facts.clocks
    local worst = c.off[1]
    if worst and math.abs(worst.behind_s) > CLOCK_S then
       say("mend", "clocks", ("%s differ%s from tautd's host by more than 2 s, %s most: %d s %s")
@@ -70,12 +70,12 @@ local function clocks(d, say)
 end
 
 -- Which probe is older or newer than tautd, and which is not understood at all.
-local function probes(d, say)
-   local p, own = d.probes, d.daemon.version
+local function say_probes(facts, say)
+   local p, own = facts.probes, facts.daemon.version
    local first = p.list[1]
    for _, g in ipairs(p.list) do
       local who = ("%s of release %s (protocol %d): %s"):format(report.count(g.nodes.count, "node"),
-         g.release, g.protocol, names(g.nodes))
+         g.release, g.protocol, names_of(g.nodes))
       local is_newer = g.protocol > p.protocols.newest
       if g.refused then
          say("mend", "probes", ("%s; tautd is %s and speaks protocol %s: their jobs are " ..
@@ -97,8 +97,8 @@ local SYSCTL = "sysctl -w net.ipv4.ip_unprivileged_port_start=1024 there, and in
    "by such a port tautd tells root of a node from a user with root's credential"
 
 -- Who may call from ports that tautd takes for root's.
-local function ports(d, say, own)
-   local p = d.ports
+local function say_ports(facts, say, own)
+   local p = facts.ports
    if not p.trusted then
       return
    end
@@ -110,7 +110,8 @@ local function ports(d, say, own)
       where[#where + 1] = "on this host"
    end
    if p.nodes.count > 0 then
-      where[#where + 1] = ("on %s: %s"):format(report.count(p.nodes.count, "node"), names(p.nodes))
+      where[#where + 1] = ("on %s: %s"):format(report.count(p.nodes.count, "node"),
+         names_of(p.nodes))
    end
    if #where > 0 then
       say("mend", "ports", "any user may call from ports below 1024 " .. table.concat(where, ", "),
@@ -138,7 +139,7 @@ local REASONS = {
    { "knows of no job", "reports of jobs that Slurm does not have: look at that node" },
 }
 
-local function mend_of(why)
+local function find_mend(why)
    for _, r in ipairs(REASONS) do
       if why:find(r[1], 1, true) then
          return r[2]
@@ -147,21 +148,21 @@ local function mend_of(why)
    return nil
 end
 
-local function refused(d, say)
-   for _, k in ipairs(d.refused.kinds) do
+local function say_refused(facts, say)
+   for _, k in ipairs(facts.refused.kinds) do
       say("look", "refused", ("%s, the last %s from %s: %s"):format(report.count(k.count,
-         "message"), report.ago(k.at, d.now), k.from, k.why), mend_of(k.why))
+         "message"), report.ago(k.at, facts.now), k.from, k.why), find_mend(k.why))
    end
-   if d.refused.count == 0 then
+   if facts.refused.count == 0 then
       say("ok", "messages", "none was refused since tautd's start")
    end
 end
 
-return function(d, say, own)
-   heard(d, say)
-   idle(d, say)
-   clocks(d, say)
-   probes(d, say)
-   ports(d, say, own)
-   refused(d, say)
+return function(facts, say, own)
+   say_heard(facts, say)
+   say_idle(facts, say)
+   say_clocks(facts, say)
+   say_probes(facts, say)
+   say_ports(facts, say, own)
+   say_refused(facts, say)
 end

@@ -8,19 +8,19 @@ local RARE_S = 3600 -- a health check that comes less often re-tests drained nod
 
 local FLAGS = "PrologFlags=Alloc,DeferBatch in slurm.conf"
 
-local function has(list, word)
-   return tables.any(list, function(v) return v:lower() == word:lower() end)
+local function has_word(list, word)
+   return tables.any(list, function(flag) return flag:lower() == word:lower() end)
 end
 
-local function prolog(s, say)
-   local flags = #s.prolog_flags > 0 and table.concat(s.prolog_flags, ",") or "not set"
-   if not has(s.prolog_flags, "Alloc") then
+local function say_prolog(slurm, say)
+   local flags = #slurm.prolog_flags > 0 and table.concat(slurm.prolog_flags, ",") or "not set"
+   if not has_word(slurm.prolog_flags, "Alloc") then
       say("mend", "PrologFlags", flags .. ": only the first node of a job runs the prolog, so " ..
          "no links are checked", FLAGS)
-   elseif not has(s.prolog_flags, "DeferBatch") then
+   elseif not has_word(slurm.prolog_flags, "DeferBatch") then
       say("mend", "PrologFlags", flags .. ": a batch script starts while other nodes still check",
          FLAGS)
-   elseif has(s.prolog_flags, "RunInJob") then
+   elseif has_word(slurm.prolog_flags, "RunInJob") then
       say("look", "PrologFlags", flags .. ": Slurm calls no SPANK prolog with RunInJob",
          ("Prolog=%s/taut-prolog.sh and Epilog=%s/taut-epilog.sh in slurm.conf, unless they " ..
          "are there"):format(sys.paths.libexecdir, sys.paths.libexecdir))
@@ -30,38 +30,40 @@ local function prolog(s, say)
 end
 
 -- Both checks come with one interval: taut-healthcheck runs its own, then the site's.
-local function program(h, say)
+local function say_program(health, say)
    local ours = sys.paths.libexecdir .. "/taut-healthcheck"
-   local every = ("HealthCheckNodeState=%s"):format(health_check.states(h.states))
-   if not h.program or h.program == "" then
+   local every = ("HealthCheckNodeState=%s"):format(health_check.states(health.states))
+   if not health.program or health.program == "" then
       say("mend", "health check", "HealthCheckProgram is not set: idle and drained nodes are " ..
          "never tested", ("HealthCheckProgram=%s, HealthCheckInterval=300 and %s in slurm.conf")
          :format(ours, every))
-   elseif not h.program:find "taut%-healthcheck" then
+   elseif not health.program:find "taut%-healthcheck" then
       say("mend", "health check", ("HealthCheckProgram is %s: idle and drained nodes are never " ..
-         "tested"):format(h.program), ("on the nodes, as root: %s; then HealthCheckProgram=%s " ..
+         "tested"):format(health.program),
+         ("on the nodes, as root: %s; then HealthCheckProgram=%s " ..
          "and %s in slurm.conf. Taut's check runs first, then yours, and yours gives the exit " ..
          "status. No symbolic link: NHC finds its configuration by its name"):format(
-         health_check.command(h.program, sys.paths.confdir .. "/healthcheck.next"), ours, every))
+         health_check.command(health.program, sys.paths.confdir .. "/healthcheck.next"), ours,
+         every))
    else
       return true
    end
    return false
 end
 
-local function cadence(h, say)
-   local every = h.interval_s or 0
-   local states = #h.states > 0 and table.concat(h.states, ",") or "none"
+local function say_cadence(health, say)
+   local every = health.interval_s or 0
+   local states = #health.states > 0 and table.concat(health.states, ",") or "none"
    if every == 0 then
       say("mend", "health check", "HealthCheckInterval is 0: it never runs",
          "HealthCheckInterval=300 in slurm.conf")
-   elseif has(h.states, "CYCLE") then
+   elseif has_word(health.states, "CYCLE") then
       say("mend", "health check", ("HealthCheckNodeState is %s: CYCLE spreads the nodes over " ..
          "the interval, and idle nodes wait a second for each other only"):format(states),
          ("HealthCheckNodeState=%s: the same states without CYCLE; doc/install.md, step 4, says " ..
          "what a check of your own then costs, and how it is spread"):format(
-         health_check.states(h.states)))
-   elseif not has(h.states, "IDLE") then
+         health_check.states(health.states)))
+   elseif not has_word(health.states, "IDLE") then
       say("mend", "health check", ("HealthCheckNodeState is %s: idle and drained nodes are not " ..
          "tested"):format(states), "HealthCheckNodeState with IDLE, besides what your own check " ..
          "wants: nodes with jobs are not tested")
@@ -75,8 +77,8 @@ local function cadence(h, say)
    end
 end
 
-return function(d, say)
-   local s = d.slurm
+return function(facts, say)
+   local s = facts.slurm
    if s.alps == "alps" then
       return say("ok", "Slurm", "none: ALPS has its place")
    elseif s.error or not s.known then
@@ -87,8 +89,8 @@ return function(d, say)
    if s.alps then
       return
    end
-   prolog(s, say)
-   if program(s.health_check, say) then
-      cadence(s.health_check, say)
+   say_prolog(s, say)
+   if say_program(s.health_check, say) then
+      say_cadence(s.health_check, say)
    end
 end

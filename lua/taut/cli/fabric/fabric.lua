@@ -80,7 +80,7 @@ local function is_own(args)
    return args.alone or args.names or args.device or args.state or args.recorded
 end
 
-local function get(args)
+local function ask_fabric(args)
    local params = { group = args.group, fresh = args.fresh or nil }
    if is_own(args) then
       return sweep_here(args, params)
@@ -93,7 +93,7 @@ local function get(args)
 end
 
 function fabric.run(args)
-   local data, err = get(args)
+   local data, err = ask_fabric(args)
    if not data then
       report.complain(sys.plain(err))
       return 1

@@ -8,25 +8,26 @@ local show = {}
 local WIDTH = 79
 local NAME = 22 -- columns of a node's name where two stand in a line
 
-local function fit(text, n)
+local function fit_text(text, most)
    local len = utf8.len(text)
-   if not len or len <= n then
+   if not len or len <= most then
       return text
    end
-   return text:sub(1, utf8.offset(text, n) - 1) .. "~"
+   return text:sub(1, utf8.offset(text, most) - 1) .. "~"
 end
 
-local function date(t)
-   return os.date("%Y-%m-%d %H:%M:%S", math.floor(t))
+local function format_date(time)
+   return os.date("%Y-%m-%d %H:%M:%S", math.floor(time))
 end
 
 -- When the sweep was, and how long it took.
-local function print_when(d)
-   print(("swept %s, %d nodes, %.1f s"):format(date(d.swept), d.nodes, d.took_s))
+local function print_when(answer)
+   print(("swept %s, %d nodes, %.1f s"):format(format_date(answer.swept), answer.nodes,
+      answer.took_s))
 end
 
 -- Text after a lead, its further lines below each other.
-local function wrapped(lead, text)
+local function print_wrapped(lead, text)
    local indent = (" "):rep(utf8.len(lead) or #lead)
    local line, empty = lead, true
    for word in text:gmatch "%S+" do
@@ -42,92 +43,95 @@ end
 ---------------------------------------------------------------- links
 
 -- What somebody set lower is told only to who asks.
-local function link_words(l, with_set)
-   local words = ("%s %s"):format(l.width or "?", l.speed or "?")
-   local state = l.active and "" or " " .. (l.a.state == "Active" and l.b.state or l.a.state)
-   if l.left and l.left < 1 and (with_set or not l.set or l.width == "1X") then
-      state = state .. (" (of %s %s%s)"):format(l.best_width, l.best_speed, l.set and ", set so"
-         or "")
+local function link_in_words(link, with_set)
+   local words = ("%s %s"):format(link.width or "?", link.speed or "?")
+   local state = link.active and "" or " " .. (link.a.state == "Active" and link.b.state
+      or link.a.state)
+   if link.left and link.left < 1 and (with_set or not link.set or link.width == "1X") then
+      state = state .. (" (of %s %s%s)"):format(link.best_width, link.best_speed,
+         link.set and ", set so" or "")
    end
    return words .. state
 end
 
 -- "bad", "set" (somebody wants it below what it could be) or nil
-local function judge_link(l)
-   local is_below = l.left and l.left < 1
-   if not l.active or is_below and (not l.set or l.width == "1X") then
+local function judge_link(link)
+   local is_below = link.left and link.left < 1
+   if not link.active or is_below and (not link.set or link.width == "1X") then
       return "bad"
    end
    return is_below and "set" or nil
 end
 
-function show.links(d, args)
+function show.links(answer, args)
    local rows, n = {}, { bad = 0, set = 0 }
-   for _, l in ipairs(d.links) do
+   for _, l in ipairs(answer.links) do
       local word = judge_link(l)
       if word then
          n[word] = n[word] + 1
       end
       if not args.bad or word then
-         rows[#rows + 1] = { fit(l.a.node, NAME), tostring(l.a.port), fit(l.b.node, NAME),
-            tostring(l.b.port), link_words(l, args.bad) }
+         rows[#rows + 1] = { fit_text(l.a.node, NAME), tostring(l.a.port), fit_text(l.b.node, NAME),
+            tostring(l.b.port), link_in_words(l, args.bad) }
       end
    end
-   for _, p in ipairs(args.down and d.unconnected or {}) do
-      rows[#rows + 1] = { fit(p.node, NAME), tostring(p.port), "", "",
+   for _, p in ipairs(args.down and answer.unconnected or {}) do
+      rows[#rows + 1] = { fit_text(p.node, NAME), tostring(p.port), "", "",
          ("%s/%s%s"):format(p.state, p.phys, p.silent and ", silent" or "") }
    end
    if #rows > 0 then
       report.table({ "NODE", ">PORT", "NODE", ">PORT", "LINK" }, rows)
    end
    report.wrap(("%s, %d below what both ends support or not active, %d set below; " ..
-      "%s unconnected"):format(report.count(#d.links, "link"), n.bad, n.set,
-      report.count(#d.unconnected, "port")), "")
+      "%s unconnected"):format(report.count(#answer.links, "link"), n.bad, n.set,
+      report.count(#answer.unconnected, "port")), "")
 end
 
 ---------------------------------------------------------------- errors
 
-local function growth_words(e)
-   local last = e.last
+local function growth_in_words(row)
+   local last = row.last
    if not last then
       return ""
    end
    local took = last.seconds and (" in %s"):format(last.seconds < 120
       and ("%.0f s"):format(last.seconds) or ("%.0f min"):format(last.seconds / 60)) or ""
    return ("+%d%s%s by %s"):format(last.amount, last.at_least and " or more" or "", took,
-      date(last.to))
+      format_date(last.to))
 end
 
-local function print_error(e)
-   report.wrap(("%s/%d%s"):format(e.node, e.port, e.far and " from " .. e.far or ""), "")
-   local value = ("%d%s"):format(e.value, e.saturated and " (highest value)" or "")
-   local grown = growth_words(e)
-   wrapped("    ", ("%s %s = %s%s"):format(e.verdict, e.counter, value,
+local function print_error(row)
+   report.wrap(("%s/%d%s"):format(row.node, row.port, row.far and " from " .. row.far or ""), "")
+   local value = ("%d%s"):format(row.value, row.saturated and " (highest value)" or "")
+   local grown = growth_in_words(row)
+   print_wrapped("    ", ("%s %s = %s%s"):format(row.verdict, row.counter, value,
       grown ~= "" and ", " .. grown or ""))
-   wrapped("        ", (e.class and e.verdict == "real" and e.class .. ": " or "") .. e.why)
+   print_wrapped("        ", (row.class and row.verdict == "real" and row.class .. ": " or "") ..
+      row.why)
 end
 
-function show.errors(d, args)
-   for _, e in ipairs(d.errors) do
+function show.errors(answer, args)
+   for _, e in ipairs(answer.errors) do
       if args.all or e.verdict ~= "ignorable" then
          print_error(e)
       end
    end
-   print(("%d real, %d undated, %d to be ignored%s"):format(d.counts.real, d.counts.undated,
-      d.counts.ignorable, d.counts.ignorable > 0 and not args.all and " (--all shows why)" or ""))
-   print_when(d)
+   print(("%d real, %d undated, %d to be ignored%s"):format(answer.counts.real,
+      answer.counts.undated, answer.counts.ignorable, answer.counts.ignorable > 0 and not args.all
+      and " (--all shows why)" or ""))
+   print_when(answer)
 end
 
 ---------------------------------------------------------------- check, diff
 
-local function tally(counts)
+local function tally_words(counts)
    local words = {}
    for word in pairs(counts) do
       words[#words + 1] = word
    end
-   table.sort(words, function(a, b)
-      local x, y = tonumber(a:match "%d+"), tonumber(b:match "%d+")
-      return (x or 0) ~= (y or 0) and (x or 0) > (y or 0) or a < b
+   table.sort(words, function(one, other)
+      local x, y = tonumber(one:match "%d+"), tonumber(other:match "%d+")
+      return (x or 0) ~= (y or 0) and (x or 0) > (y or 0) or one < other
    end)
    for i, word in ipairs(words) do
       words[i] = ("%d at %s"):format(counts[word], word)
@@ -135,45 +139,48 @@ local function tally(counts)
    return table.concat(words, ", ")
 end
 
-function show.check(d)
+function show.check(answer)
    for _, severity in ipairs { "fault", "warning" } do
-      for _, f in ipairs(d.findings) do
+      for _, f in ipairs(answer.findings) do
          if f.severity == severity then
-            wrapped(("%-8s %-14s "):format(severity, f.kind), f.text)
+            print_wrapped(("%-8s %-14s "):format(severity, f.kind), f.text)
          end
       end
    end
-   local p = d.ports
-   if d.ports.set > 0 then
+   local p = answer.ports
+   if answer.ports.set > 0 then
       print(("%s set below what both ends support (`taut fabric links --bad`)"):format(
-         report.count(d.ports.set, "link")))
+         report.count(answer.ports.set, "link")))
    end
    print(("%s: %d linked, %d down, %d disabled"):format(report.count(p.ports, "port"), p.linked,
       p.down, p.disabled))
-   report.wrap(tally(p.width) .. "; " .. tally(p.speed), "")
-   report.wrap(d.recorded and ("compared with the fabric recorded %s"):format(date(d.recorded))
+   report.wrap(tally_words(p.width) .. "; " .. tally_words(p.speed), "")
+   report.wrap(answer.recorded
+      and ("compared with the fabric recorded %s"):format(format_date(answer.recorded))
       or "not compared: no fabric is recorded (`taut fabric record`)", "")
-   print(("%s, %s, %s (`taut fabric errors`)"):format(report.count(d.counts.fault, "fault"),
-      report.count(d.counts.warning, "warning"), report.count(d.real_errors, "real error")))
-   print_when(d)
+   print(("%s, %s, %s (`taut fabric errors`)"):format(report.count(answer.counts.fault, "fault"),
+      report.count(answer.counts.warning, "warning"), report.count(answer.real_errors,
+      "real error")))
+   print_when(answer)
 end
 
-function show.diff(d)
-   for _, c in ipairs(d.changes) do
-      wrapped(("%-15s "):format(c.kind), c.text)
+function show.diff(answer)
+   for _, c in ipairs(answer.changes) do
+      print_wrapped(("%-15s "):format(c.kind), c.text)
    end
-   print(("%s since %s"):format(report.count(#d.changes, "change"), date(d.recorded)))
-   print_when(d)
+   print(("%s since %s"):format(report.count(#answer.changes, "change"),
+      format_date(answer.recorded)))
+   print_when(answer)
 end
 
-function show.record(d)
-   print(("%d nodes recorded in %s"):format(d.nodes, d.recorded_in))
+function show.record(answer)
+   print(("%d nodes recorded in %s"):format(answer.nodes, answer.recorded_in))
 end
 
 ---------------------------------------------------------------- mcast, sm, sweep
 
 -- "a[1-3,5],b7" in its ranges: { prefix, range, suffix }, or { name }.
-local function ranges(text)
+local function split_ranges(text)
    local list = {}
    for name in text:gmatch "[^,%[%]]*%b[][^,]*" do
       local prefix, inside, suffix = name:match "^(.-)%[(.*)%](.*)$"
@@ -190,7 +197,7 @@ end
 -- A host list as several, each of at most `most` columns where a name lets it.
 local function host_lines(text, most)
    local lines, line, last = {}, "", nil
-   for _, r in ipairs(ranges(text)) do
+   for _, r in ipairs(split_ranges(text)) do
       local more
       if r[2] and last and r[1] == last[1] and r[3] == last[3] then
          more = ("%s,%s]%s"):format(line:sub(1, -2 - #r[3]), r[2], r[3])
@@ -208,9 +215,9 @@ local function host_lines(text, most)
    return lines
 end
 
-function show.mcast(d)
+function show.mcast(answer)
    local hosts = {}
-   for _, m in ipairs(d.missing) do
+   for _, m in ipairs(answer.missing) do
       if m.host and not m.host:find "[^%w_.-]" then
          hosts[#hosts + 1] = m.host
       else
@@ -220,41 +227,42 @@ function show.mcast(d)
    for _, line in ipairs(#hosts > 0 and host_lines(hostlist.compress(hosts), WIDTH - 9) or {}) do
       print("missing  " .. line)
    end
-   for _, u in ipairs(d.unknown) do
-      wrapped("unknown  ", ("%s: %s"):format(u.port, u.error))
+   for _, u in ipairs(answer.unknown) do
+      print_wrapped("unknown  ", ("%s: %s"):format(u.port, u.error))
    end
-   local groups = d.mgid:gsub("....", "%0:"):gsub(":$", "")
-   print(("group %s, MLID 0x%04x"):format(groups, d.mlid))
-   print(("%d up, %d members, %d up but not members"):format(d.up, d.members, #d.missing))
+   local groups = answer.mgid:gsub("....", "%0:"):gsub(":$", "")
+   print(("group %s, MLID 0x%04x"):format(groups, answer.mlid))
+   print(("%d up, %d members, %d up but not members"):format(answer.up, answer.members,
+      #answer.missing))
 end
 
-function show.sm(d)
+function show.sm(answer)
    local rows = {}
-   for _, s in ipairs(d.sms) do
-      rows[#rows + 1] = { fit(s.node or "?", 32), tostring(s.lid), s.state or "?",
+   for _, s in ipairs(answer.sms) do
+      rows[#rows + 1] = { fit_text(s.node or "?", 32), tostring(s.lid), s.state or "?",
          s.priority and tostring(s.priority) or "-", s.activity and tostring(s.activity) or "-",
          s.error or (s.used and "in charge of this host's port" or "") }
    end
    report.table({ "NODE", ">LID", "STATE", ">PRIORITY", ">ACTIVITY", "" }, rows)
 end
 
-function show.sweep(d)
-   for _, o in ipairs(d.recent) do
-      wrapped(("%s %-10s "):format(date(o.to), o.class), o.text)
+function show.sweep(answer)
+   for _, o in ipairs(answer.recent) do
+      print_wrapped(("%s %-10s "):format(format_date(o.to), o.class), o.text)
    end
-   print(("%s, %s standing"):format(report.count(#d.observations, "new observation"),
-      report.count(#d.standing, "fault")))
-   print_when(d)
+   print(("%s, %s standing"):format(report.count(#answer.observations, "new observation"),
+      report.count(#answer.standing, "fault")))
+   print_when(answer)
 end
 
 show.host_lines = host_lines
 
 --- Exit status: 3 where something was found that should not be.
-function show.status(what, d)
-   local found = what == "check" and d.counts.fault + d.real_errors
-      or what == "errors" and d.counts.real
-      or what == "diff" and #d.changes
-      or what == "mcast" and #d.missing
+function show.status(what, answer)
+   local found = what == "check" and answer.counts.fault + answer.real_errors
+      or what == "errors" and answer.counts.real
+      or what == "diff" and #answer.changes
+      or what == "mcast" and #answer.missing
    return found and found > 0 and 3 or 0
 end
 

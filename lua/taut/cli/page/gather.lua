@@ -13,19 +13,19 @@ local TIMEOUT_MS = 60000
 local LOG_MAX = 500 -- actions
 
 -- One request; an error ends the gathering.
-local function request(o, cmd, params)
-   local data, err, unanswered = ask.request(o, cmd, params, o.timeout_ms or TIMEOUT_MS)
+local function request_answer(request, cmd, params)
+   local data, err, unanswered = ask.request(request, cmd, params, request.timeout_ms or TIMEOUT_MS)
    if data == nil then
-      error({ why = unanswered and ask.unanswered(o, err) or err }, 0)
+      error({ why = unanswered and ask.unanswered(request, err) or err }, 0)
    end
    return data
 end
 
 -- All pages of a part of the past.
-local function pages(o, what, since)
+local function request_pages(request, what, since)
    local out, after = {}, what == "before" and "" or 0
    while true do
-      local d = request(o, "history", { what = what, since = since, after = after })
+      local d = request_answer(request, "history", { what = what, since = since, after = after })
       table.move(d.rows, 1, #d.rows, #out + 1, out)
       local last = d.rows[#d.rows]
       if not d.more or not last then
@@ -38,20 +38,20 @@ end
 -- How many components stood in each state when each day ended, and the verdicts of the day.
 local function add_verdicts(days, before, verdicts, now)
    local state, count = {}, { suspect = 0, slow = 0, lossy = 0, failed = 0 }
-   local function set(component, to)
+   local function set_state(component, to)
       local was = state[component]
       count[was or 0] = count[was or 0] and count[was] - 1
       count[to] = count[to] and count[to] + 1
       state[component] = to
    end
    for _, v in ipairs(before) do
-      set(v.component, v.state)
+      set_state(v.component, v.state)
    end
    local i = 1
    for k, day in ipairs(days) do
       local to = days[k + 1] and days[k + 1].from or now + 1
       while verdicts[i] and verdicts[i].time < to do
-         set(verdicts[i].component, verdicts[i].state)
+         set_state(verdicts[i].component, verdicts[i].state)
          i = i + 1
       end
       day.suspect, day.slow, day.lossy, day.failed = count.suspect, count.slow, count.lossy,
@@ -72,33 +72,34 @@ local function add_actions(days, actions, now)
    end
 end
 
-local function trend(o, since)
-   local d = request(o, "days", { since = since })
+local function gather_trend(request, since)
+   local d = request_answer(request, "days", { since = since })
    local first = d.days[1] and d.days[1].from or since
-   add_verdicts(d.days, pages(o, "before", first), pages(o, "verdicts", first), d.now)
-   add_actions(d.days, pages(o, "actions", first), d.now)
+   add_verdicts(d.days, request_pages(request, "before", first),
+      request_pages(request, "verdicts", first), d.now)
+   add_actions(d.days, request_pages(request, "actions", first), d.now)
    return d.days
 end
 
-local function only_public(d)
-   public.nodes(d.nodes)
-   public.actions(d.actions)
-   public.cases(d.cases)
-   public.status(d.status)
+local function only_public(data)
+   public.nodes(data.nodes)
+   public.actions(data.actions)
+   public.cases(data.cases)
+   public.status(data.status)
 end
 
-local function all(o)
-   local d = { at = os.time(), since = o.since, private = o.private or false,
-      status = request(o, "status"), links = request(o, "links").links,
-      nodes = request(o, "nodes").nodes,
-      actions = request(o, "log", { since = o.since, limit = LOG_MAX }).actions }
-   local cases = request(o, "cases")
+local function all(request)
+   local d = { at = os.time(), since = request.since, private = request.private or false,
+      status = request_answer(request, "status"), links = request_answer(request, "links").links,
+      nodes = request_answer(request, "nodes").nodes,
+      actions = request_answer(request, "log", { since = request.since, limit = LOG_MAX }).actions }
+   local cases = request_answer(request, "cases")
    d.cases, d.cases_all = cases.components, cases.all
-   d.days = trend(o, o.since)
-   if not o.private then
+   d.days = gather_trend(request, request.since)
+   if not request.private then
       only_public(d)
    end
-   local found, err = scene.open(ask.at(o))
+   local found, err = scene.open(ask.at(request))
    if found then
       d.machine, err = layout.of(found, d.links, d.nodes)
    end
@@ -111,26 +112,26 @@ local function all(o)
 end
 
 --- All that a page shows, without jobs.
--- @param o { socket, server (of ask.choose), since = seconds since 1970, private = with what
+-- @param request { socket, server (of ask.choose), since = seconds since 1970, private = with what
 --   somebody typed into Slurm and what names jobs, or nil }
 -- @return table of plain data (taut.report.page says what of); or nil and what is wrong
-function gather.all(o)
+function gather.all(request)
    local ok, d = xpcall(all, function(err)
       return type(err) == "table" and err or { why = debug.traceback(err) }
-   end, o)
+   end, request)
    return ok and d or nil, not ok and d.why or nil
 end
 
 --- The running jobs that a user may see, and, for administrators, those that lost time.
--- @param o as of all; and as = the user's id, or nil: whoever asks
+-- @param request as of all; and as = the user's id, or nil: whoever asks
 -- @return { jobs, hidden, lost = array (Why:slow), or nil: not for this user }; or nil and what is
 --   wrong
-function gather.jobs(o)
-   local ok, d = pcall(request, o, "running")
+function gather.jobs(request)
+   local ok, d = pcall(request_answer, request, "running")
    if not ok then
       return nil, d.why or d
    end
-   local _, lost = pcall(request, o, "jobs_that_lost", { since = o.since })
+   local _, lost = pcall(request_answer, request, "jobs_that_lost", { since = request.since })
    d.lost = type(lost) == "table" and lost.jobs or nil
    return d
 end
@@ -142,9 +143,11 @@ function gather.count(d)
    for _, l in ipairs(d.links) do
       n.link[l.state] = n.link[l.state] + 1
    end
-   n.nodes = #tables.filter(d.nodes, function(v)
-      local function is_bad(c) return c.state ~= "ok" and c.state ~= "unknown" end
-      return is_bad(v.tx) or is_bad(v.rx)
+   n.nodes = #tables.filter(d.nodes, function(node)
+      local function is_bad(component)
+         return component.state ~= "ok" and component.state ~= "unknown"
+      end
+      return is_bad(node.tx) or is_bad(node.rx)
    end)
    return n
 end

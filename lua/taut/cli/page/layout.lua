@@ -10,21 +10,22 @@ local layout = {}
 local LETTER = { ok = "o", suspect = "s", slow = "l", lossy = "p", failed = "f",
    unknown = "u" }
 
-local function round(v)
-   return math.floor(v * 2 + 0.5) / 2
+local function round_to_half(value)
+   return math.floor(value * 2 + 0.5) / 2
 end
 
-local function whole(v)
-   v = round(v)
-   return v % 1 == 0 and math.tointeger(v) or v
+local function shorten_number(value)
+   value = round_to_half(value)
+   return value % 1 == 0 and math.tointeger(value) or value
 end
 
-local function routers_of(c, topo)
+local function routers_of(canvas, topo)
    local out = { name = json.array {}, x = json.array {}, y = json.array {}, hollow = json.array {},
-      size = c.routers[1] and whole(c.routers[1].size) or 0 }
+      size = canvas.routers[1] and shorten_number(canvas.routers[1].size) or 0 }
    local at = {}
-   for i, q in ipairs(c.routers) do
-      out.name[i], out.x[i], out.y[i] = topo.router_name[q.r], whole(q.x), whole(q.y)
+   for i, q in ipairs(canvas.routers) do
+      out.name[i], out.x[i], out.y[i] = topo.router_name[q.r], shorten_number(q.x),
+         shorten_number(q.y)
       out.hollow[i] = q.hollow and 1 or 0
       at[q.r] = i - 1
    end
@@ -52,12 +53,12 @@ end
 
 -- Each piece: link, link back or -1, curved, how many cables it stands for (0: it is not drawn, a
 -- line beside stands for it), points.
-local function pieces_of(c, topo, number)
+local function pieces_of(canvas, topo, number)
    local list, where = json.array {}, {}
-   for _, q in ipairs(c.routers) do
+   for _, q in ipairs(canvas.routers) do
       where[q.r] = { q.x, q.y }
    end
-   for _, k in ipairs(c.cables) do
+   for _, k in ipairs(canvas.cables) do
       local p, thick = k.p, tonumber(k.bundle) or 1
       local a, b = where[topo:from(k.a)], where[topo:to(k.a)]
       if #p == 0 and a and b then
@@ -66,7 +67,7 @@ local function pieces_of(c, topo, number)
       local piece = json.array { number[k.a] or -1, k.b and number[k.b] or -1, k.curved and 1 or 0,
          thick }
       for i, v in ipairs(p) do
-         piece[4 + i] = whole(v)
+         piece[4 + i] = shorten_number(v)
       end
       list[#list + 1] = #p > 0 and number[k.a] and piece or nil
    end
@@ -74,9 +75,9 @@ local function pieces_of(c, topo, number)
 end
 
 -- How a node is in Slurm, as one letter: free, busy, drained, out of order.
-local function letter_of(n)
-   local state = n.slurm or ""
-   if n.drain then
+local function letter_of(node)
+   local state = node.slurm or ""
+   if node.drain then
       return "d"
    elseif state == "idle" then
       return "i"
@@ -87,9 +88,9 @@ local function letter_of(n)
 end
 
 -- State of a node's tx or rx; of several fabrics that of one where it is not well.
-local function letter_on(n, way)
-   local letter = LETTER[n[way].state] or "u"
-   for _, r in ipairs(n.rails or {}) do
+local function letter_on(node, way)
+   local letter = LETTER[node[way].state] or "u"
+   for _, r in ipairs(node.rails or {}) do
       local other = LETTER[r[way].state] or "u"
       letter = (letter == "o" or letter == "u") and other ~= "u" and other or letter
    end
@@ -111,30 +112,32 @@ local function nodes_of(topo, rows, at)
    return out, number
 end
 
-local function dots_of(c, number)
+local function dots_of(canvas, number)
    local out = json.array {}
-   for _, d in ipairs(c.dots) do
+   for _, d in ipairs(canvas.dots) do
       if number[d[4]] then
-         table.move({ number[d[4]], whole(d[1]), whole(d[2]) }, 1, 3, #out + 1, out)
+         table.move({ number[d[4]], shorten_number(d[1]), shorten_number(d[2]) }, 1, 3, #out + 1,
+            out)
       end
    end
    return out
 end
 
-local function labels_of(c)
+local function labels_of(canvas)
    local out = json.array {}
-   for i, l in ipairs(c.labels) do
+   for i, l in ipairs(canvas.labels) do
       local a = l[4]
-      out[i] = json.array { whole(l[1]), whole(l[2]), tostring(l[3]), a.size or 12,
-         a.anchor or "start", a.turn or 0, a.bold and 1 or 0 }
+      out[i] = json.array { shorten_number(l[1]), shorten_number(l[2]), tostring(l[3]),
+         a.size or 12, a.anchor or "start", a.turn or 0, a.bold and 1 or 0 }
    end
    return out
 end
 
-local function boxes_of(c)
+local function boxes_of(canvas)
    local out = json.array {}
-   for i, b in ipairs(c.boxes) do
-      out[i] = json.array { whole(b[1]), whole(b[2]), whole(b[3]), whole(b[4]) }
+   for i, b in ipairs(canvas.boxes) do
+      out[i] = json.array { shorten_number(b[1]), shorten_number(b[2]), shorten_number(b[3]),
+         shorten_number(b[4]) }
    end
    return out
 end

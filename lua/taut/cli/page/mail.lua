@@ -14,7 +14,7 @@ for i = 0, 63 do
 end
 
 -- Three bytes, or the last one or two.
-local function group(text, at)
+local function encode_group(text, at)
    local a, b, c = text:byte(at, at + 2)
    local v = a << 16 | (b or 0) << 8 | (c or 0)
    return LETTER[v >> 18] .. LETTER[v >> 12 & 63] .. (b and LETTER[v >> 6 & 63] or "=") ..
@@ -27,7 +27,7 @@ function mail.base64(text)
    for from = 1, #text, LINE do
       local parts = {}
       for at = from, math.min(from + LINE - 1, #text), 3 do
-         parts[#parts + 1] = group(text, at)
+         parts[#parts + 1] = encode_group(text, at)
       end
       lines[#lines + 1] = table.concat(parts)
    end
@@ -42,26 +42,26 @@ function mail.is_address(text)
 end
 
 --- The whole message.
--- @param o { to = array of addresses, subject, text, page = HTML }
-function mail.message(o)
+-- @param letter { to = array of addresses, subject, text, page = HTML }
+function mail.message(letter)
    local border = "taut-" .. seal.hex(seal.random(12))
-   local subject = o.subject:gsub("[^\32-\126]", "?")
-   return table.concat({ "To: " .. table.concat(o.to, ", "), "Subject: " .. subject,
+   local subject = letter.subject:gsub("[^\32-\126]", "?")
+   return table.concat({ "To: " .. table.concat(letter.to, ", "), "Subject: " .. subject,
       "MIME-Version: 1.0", ('Content-Type: multipart/mixed; boundary="%s"'):format(border),
       "Auto-Submitted: auto-generated", "", "--" .. border,
       "Content-Type: text/plain; charset=utf-8", "Content-Transfer-Encoding: base64", "",
-      mail.base64(o.text), "--" .. border,
+      mail.base64(letter.text), "--" .. border,
       'Content-Type: text/html; charset=utf-8; name="taut.html"',
       'Content-Disposition: attachment; filename="taut.html"', "Content-Transfer-Encoding: base64",
-      "", mail.base64(o.page) .. "--" .. border .. "--", "" }, "\n")
+      "", mail.base64(letter.page) .. "--" .. border .. "--", "" }, "\n")
 end
 
 --- Send one.
--- @param o of message
+-- @param letter of message
 -- @return true, or nil and why not
-function mail.send(o)
+function mail.send(letter)
    local words = {}
-   for i, address in ipairs(o.to) do
+   for i, address in ipairs(letter.to) do
       words[i] = save.quoted(address)
    end
    local pipe, err = io.popen("PATH=$PATH:/usr/sbin:/usr/lib exec sendmail -oi -- " ..
@@ -69,7 +69,7 @@ function mail.send(o)
    if not pipe then
       return nil, err
    end
-   pipe:write(mail.message(o))
+   pipe:write(mail.message(letter))
    local ok, how, code = pipe:close()
    if ok then
       return true

@@ -13,34 +13,36 @@ local ops = {}
 local kept = {} -- by whether it is private: what all such pages have in common
 
 -- At most `every` seconds old.
-local function base(r)
-   local k = kept[r.private]
-   if k and loop.now_ns() - k.at_ns < r.every * 1e9 then
+local function base_data(request)
+   local k = kept[request.private]
+   if k and loop.now_ns() - k.at_ns < request.every * 1e9 then
       return k.d
    end
-   local d, err = gather.all { socket = r.socket, timeout_ms = r.timeout_ms, since = r.since,
-      private = r.private }
-   kept[r.private] = d and { d = d, at_ns = loop.now_ns() } or nil
+   local d, err = gather.all { socket = request.socket, timeout_ms = request.timeout_ms,
+      since = request.since,
+      private = request.private }
+   kept[request.private] = d and { d = d, at_ns = loop.now_ns() } or nil
    return d, err
 end
 
-local function add_jobs(d, r)
-   local jobs, err = gather.jobs { socket = r.socket, timeout_ms = r.timeout_ms, as = r.as,
-      since = r.since }
+local function add_jobs(data, request)
+   local jobs, err = gather.jobs { socket = request.socket, timeout_ms = request.timeout_ms,
+      as = request.as,
+      since = request.since }
    if not jobs then
       return nil, err
    end
-   d = tables.copy(d)
-   d.jobs, d.hidden, d.lost = jobs.jobs, jobs.hidden, jobs.lost
-   placement.add(d.topo, d.jobs)
-   return d
+   data = tables.copy(data)
+   data.jobs, data.hidden, data.lost = jobs.jobs, jobs.hidden, jobs.lost
+   placement.add(data.topo, data.jobs)
+   return data
 end
 
 --- { socket, timeout_ms of each question to tautd, every = seconds, since = how far back, private,
 -- jobs = whether to show them, as = the user who looks, or nil } → { text, policy }, or
 -- { failed = why, is_away = because tautd did not answer }
 function ops.page(request)
-   local d, err = base(request)
+   local d, err = base_data(request)
    if not d then
       return { failed = err, is_away = true }
    elseif request.jobs then

@@ -27,22 +27,22 @@ local MOST = 24 -- cables that are compared: each is tried after each
 local HOURS = 24
 
 -- The cable or the node that a component is of, as a key and in words.
-local function thing_of(topo, c)
-   local n = topo:node_of(c)
+local function component_to_mend(topo, component)
+   local n = topo:node_of(component)
    if n then
       return "node " .. topo.nodes[n], topo.nodes[n]
    end
-   local back = topo:opposite(c)
-   return "link " .. math.min(c, back or c), topo.components[c]
+   local back = topo:opposite(component)
+   return "link " .. math.min(component, back or component), topo.components[component]
 end
 
 -- Things to repair: map key → { what, components, left }.
-local function things(topo, cases)
+local function things_to_mend(topo, cases)
    local list, by_key = {}, {}
    for _, case in ipairs(cases) do
       local c = topo.component_id[case.component]
       if c and verdicts.is_verdict(case.state) then
-         local key, what = thing_of(topo, c)
+         local key, what = component_to_mend(topo, c)
          local t = by_key[key] or { what = what, cable = case.cable, is_link = topo:is_link(c),
             components = json.array {}, nodes = 0, left = 1, c = c }
          list[#list + 1] = not by_key[key] and t or nil
@@ -72,7 +72,7 @@ end
 
 -- map component → { own = share of the traffic's time that its repair takes away after those before
 -- it, alone = the same without them, order = which one it is }
-local function gains(topo, list)
+local function gains_of_repairs(topo, list)
    local left, n = {}, 0
    for _, t in ipairs(list) do
       if t.is_link and n < MOST then
@@ -113,8 +113,8 @@ end
 local function gains_of_fabrics(topo, list)
    local queues, out, count, why = {}, {}, 0, nil
    for _, f in ipairs(topo.fabrics) do
-      local gain, err = gains(f.topo, tables.filter(list, function(t)
-         return t.is_link and topo:fabric_of(t.c) == f
+      local gain, err = gains_of_repairs(f.topo, tables.filter(list, function(thing)
+         return thing.is_link and topo:fabric_of(thing.c) == f
       end))
       local queue, share = {}, #f.topo.nodes / #topo.nodes
       why = why or err
@@ -130,7 +130,7 @@ local function gains_of_fabrics(topo, list)
       queues[#queues + 1] = #queue > 0 and queue or nil
    end
    while #queues > 0 do
-      table.sort(queues, function(a, b) return a[1].own > b[1].own end)
+      table.sort(queues, function(one, other) return one[1].own > other[1].own end)
       count = count + 1
       table.remove(queues[1], 1).order = count
       if #queues[1] == 0 then
@@ -166,14 +166,14 @@ local function worth(queue, from)
 end
 
 -- Links that were compared stay in their order; the others are put between them.
-local function merged(list)
+local function merge_by_gain(list)
    local links, others, out = {}, {}, {}
    for _, t in ipairs(list) do
       table.insert(t.order and links or others, t)
    end
-   table.sort(links, function(a, b) return a.order < b.order end)
-   table.sort(others, function(a, b)
-      return a.hours > b.hours or a.hours == b.hours and a.what < b.what
+   table.sort(links, function(one, other) return one.order < other.order end)
+   table.sort(others, function(one, other)
+      return one.hours > other.hours or one.hours == other.hours and one.what < other.what
    end)
    local i, k = 1, 1
    while links[i] or others[k] do
@@ -194,11 +194,11 @@ end
 --   without them, together_hours = of the list up to it }, the one that brings most first; and why
 --   there is no gain of traffic, where there is none
 function mend.order(topo, cases, drained)
-   local list = things(topo, cases)
+   local list = things_to_mend(topo, cases)
    add_drained(list, drained)
-   local gain, err = (topo.fabrics and gains_of_fabrics or gains)(topo, list)
+   local gain, err = (topo.fabrics and gains_of_fabrics or gains_of_repairs)(topo, list)
    add_hours(list, gain, #topo.nodes)
-   list = merged(list)
+   list = merge_by_gain(list)
    local sum = 0
    for _, t in ipairs(list) do
       sum = sum + t.hours

@@ -8,14 +8,14 @@ local peer = {}
 local ESTABLISHED = "01"
 
 -- An IPv4 address as the kernel prints it there: a word of this machine.
-local function word(a, b, c, d)
+local function address_word(a, b, c, d)
    local byte = string.char(a, b, c, d)
    return ("%08X"):format((string.unpack("=I4", byte)))
 end
 
 -- "127.0.0.1:80" or "[::1]:80" in the forms in which it may stand in the two files; nil where it is
 -- not within this host.
-local function forms(address)
+local function address_forms(address)
    local host, digits = address:match "^%[?(.-)%]?:(%d+)$"
    local number = math.tointeger(tonumber(digits))
    if not number then
@@ -23,15 +23,15 @@ local function forms(address)
    end
    local port = (":%04X"):format(number)
    if host == "::1" then
-      return { ("0"):rep(24) .. word(0, 0, 0, 1) .. port }
+      return { ("0"):rep(24) .. address_word(0, 0, 0, 1) .. port }
    end
    local a, b, c, d = host:match "^(127)%.(%d+)%.(%d+)%.(%d+)$"
    if not a then
       return nil
    end
-   local v4 = word(math.tointeger(tonumber(a)), math.tointeger(tonumber(b)),
+   local v4 = address_word(math.tointeger(tonumber(a)), math.tointeger(tonumber(b)),
       math.tointeger(tonumber(c)), math.tointeger(tonumber(d)))
-   return { v4 .. port, ("0"):rep(16) .. word(0, 0, 255, 255) .. v4 .. port }
+   return { v4 .. port, ("0"):rep(16) .. address_word(0, 0, 255, 255) .. v4 .. port }
 end
 
 --- The user of a socket.  One that is being closed belongs to nobody any more: the kernel says 0
@@ -55,7 +55,7 @@ end
 -- @param own address of our end
 -- @return user id, or nil where it is not known
 function peer.uid(address, own)
-   local of, to = forms(address or ""), forms(own or "")
+   local of, to = address_forms(address or ""), address_forms(own or "")
    for _, name in ipairs(of and to and { "tcp", "tcp6" } or {}) do
       local f = io.open("/proc/net/" .. name)
       local uid = f and peer.of_lines(f:lines(), tables.set(of), tables.set(to))

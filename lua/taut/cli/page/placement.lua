@@ -11,16 +11,16 @@ local NAMES_MAX = 1 << 20
 local PAIRS = 400 -- of nodes whose distance is looked at
 
 -- Pairs of 1 … n: all of them, or PAIRS that are spread over them.
-local function pairs_of(n)
+local function sample_pairs(count)
    local list = {}
-   if n * (n - 1) // 2 > PAIRS then
+   if count * (count - 1) // 2 > PAIRS then
       for k = 1, PAIRS do
-         list[k] = { k * 7919 % n + 1, k * 104729 % n + 1 }
+         list[k] = { k * 7919 % count + 1, k * 104729 % count + 1 }
       end
       return list
    end
-   for i = 1, n - 1 do
-      for j = i + 1, n do
+   for i = 1, count - 1 do
+      for j = i + 1, count do
          list[#list + 1] = { i, j }
       end
    end
@@ -30,7 +30,7 @@ end
 -- Links on the way between nodes, on average and at most.
 local function distance(topo, nodes)
    local sum, n, most = 0, 0, 0
-   for _, p in ipairs(pairs_of(#nodes)) do
+   for _, p in ipairs(sample_pairs(#nodes)) do
       if p[1] ~= p[2] then
          local hops = topo:hops(nodes[p[1]], nodes[p[2]]) or 0
          sum, n, most = sum + hops, n + 1, math.max(most, hops)
@@ -55,9 +55,9 @@ function placement.add(topo, jobs)
       local own = topo -- of several fabrics the one that the job is on
       if topo.fabrics then
          local f = choice.of(topo, { nodes = nodes, partition = job.partition })
-         own, nodes = f.topo, tables.map(tables.filter(nodes, function(n)
-            return f.number[n] ~= nil
-         end), function(n) return f.number[n] end)
+         own, nodes = f.topo, tables.map(tables.filter(nodes, function(node)
+            return f.number[node] ~= nil
+         end), function(node) return f.number[node] end)
       end
       for _, n in ipairs(nodes) do
          local r = own:router(n)

@@ -15,7 +15,7 @@ local command = { summary = "What is slow, drained, to repair, and how it was: t
 
 local WEEKS = 14 * 86400 -- how far back, where nobody says
 
-local function address(text)
+local function parse_address(text)
    return mail.is_address(text) and text or nil, "expected a mail address, got " .. text
 end
 
@@ -26,53 +26,55 @@ function command.setup(parser)
       "What was done from then on: 7d, 12h, 2026-03-05 (two weeks)."):argname "<time>"
       :convert(when.since)
    parser:option("--mail"):description "Send it, with the page attached."
-      :argname "<address>":count "*":convert(address)
+      :argname "<address>":count "*":convert(parse_address)
    parser:flag("--private"):description(
       "With running jobs that you may see, users, and what was typed into Slurm.")
 end
 
-local function bad(day)
+local function is_bad_day(day)
    return day.slow + day.lossy + day.failed
 end
 
 -- All of it in a few lines.
-local function summary(d)
-   local n, first, last = gather.count(d), d.days[1], d.days[#d.days]
-   local lines, hidden = tables.map(alarms.of(d.status), alarms.line), d.status.links_in_sets or 0
-   local only_in_sets = d.status.unknown_in_sets or hidden
+local function summary_text(data)
+   local n, first, last = gather.count(data), data.days[1], data.days[#data.days]
+   local lines, hidden = tables.map(alarms.of(data.status), alarms.line), data.status.links_in_sets
+      or 0
+   local only_in_sets = data.status.unknown_in_sets or hidden
    lines[#lines + 1] = ("links       %d ok, %d suspect, %d slow, %d lossy, %d failed, "
       .. "%d never tested"):format(n.link.ok, n.link.suspect, n.link.slow, n.link.lossy,
       n.link.failed, n.link.unknown - only_in_sets)
    if hidden > 0 then
-      lines[#lines + 1] = "sets        " .. report.sets(d.status.set_states, only_in_sets)
+      lines[#lines + 1] = "sets        " .. report.sets(data.status.set_states, only_in_sets)
    end
-   lines[#lines + 1] = ("nodes       %d, %d of them not well, %d drained by Taut"):format(#d.nodes,
-      n.nodes, #d.status.drained)
+   lines[#lines + 1] =
+      ("nodes       %d, %d of them not well, %d drained by Taut"):format(#data.nodes, n.nodes,
+      #data.status.drained)
    if first and first ~= last then
       lines[#lines + 1] = ("trend       %d slow, lossy or failed components on %s, %d today")
-         :format(bad(first), os.date("%m-%d", first.from), bad(last))
+         :format(is_bad_day(first), os.date("%m-%d", first.from), is_bad_day(last))
    end
    return lines
 end
 
-local function print_text(d)
-   print(table.concat(summary(d), "\n"))
+local function print_text(data)
+   print(table.concat(summary_text(data), "\n"))
    local rows = {}
-   for i, c in ipairs(d.cases) do
+   for i, c in ipairs(data.cases) do
       rows[i] = { c.component, report.state(c), c.action or "watch",
-         report.ago(c.since, d.status.now) }
+         report.ago(c.since, data.status.now) }
    end
    if #rows > 0 then
       print ""
       report.table({ "COMPONENT", "VERDICT", "ACTION", "SINCE" }, rows)
    end
-   for i, v in ipairs(d.status.sets) do
+   for i, v in ipairs(data.status.sets) do
       if i == 1 then
          print ""
       end
       report.wrap(v.text, "", "  ")
    end
-   for i, r in ipairs(d.repairs) do
+   for i, r in ipairs(data.repairs) do
       if i == 1 then
          print "\nrepairs, the one that brings most first"
       end
@@ -80,7 +82,7 @@ local function print_text(d)
          r.what, r.nodes > 0 and report.count(r.nodes, "node") .. " back, " or "", r.alone_hours,
          r.together_hours, r.cable or "-"), "  ", "    ")
    end
-   for i, v in ipairs(d.status.drained) do
+   for i, v in ipairs(data.status.drained) do
       if i == 1 then
          print "\ndrained by Taut"
       end
@@ -88,42 +90,44 @@ local function print_text(d)
    end
 end
 
-local function add_jobs(d, o)
-   local jobs, err = gather.jobs(o)
+local function add_jobs(data, request)
+   local jobs, err = gather.jobs(request)
    if not jobs then
       return nil, err
    end
-   d.jobs, d.hidden, d.lost = jobs.jobs, jobs.hidden, jobs.lost
-   placement.add(d.topo, d.jobs)
+   data.jobs, data.hidden, data.lost = jobs.jobs, jobs.hidden, jobs.lost
+   placement.add(data.topo, data.jobs)
    return true
 end
 
 -- For programs: the answers, without what only a picture needs.
-local function print_json(d)
-   print(json.encode({ at = d.at, since = d.since, private = d.private, cases = d.cases,
-      days = json.array(d.days), repairs = json.array(d.repairs), actions = d.actions,
-      drained = d.status.drained, held = d.status.held, jobs = d.jobs, lost = d.lost }, 2))
+local function print_json(data)
+   print(json.encode({ at = data.at, since = data.since, private = data.private, cases = data.cases,
+      days = json.array(data.days), repairs = json.array(data.repairs), actions = data.actions,
+      drained = data.status.drained, held = data.status.held, jobs = data.jobs, lost = data.lost },
+         2))
 end
 
-local function send(d, to, text)
-   local lines, drained = summary(d), #d.status.drained
+local function send_mail(data, to, text)
+   local lines, drained = summary_text(data), #data.status.drained
    lines[#lines + 1] = "\nThe attached page has all of it; it needs nothing but a browser.\n"
    return mail.send { to = to, page = text, text = table.concat(lines, "\n"),
-      subject = ("Taut: %s: %s not well, %s drained"):format(d.machine.title,
-         report.count(d.cases_all, "component"), report.count(drained, "node")) }
+      subject = ("Taut: %s: %s not well, %s drained"):format(data.machine.title,
+         report.count(data.cases_all, "component"), report.count(drained, "node")) }
 end
 
 -- The page, to where it is to go.
-local function give_page(d, args)
-   local text, ok, err = page.make(d), true, nil
+local function give_page(data, args)
+   local text, ok, err = page.make(data), true, nil
    if args.html then
       ok, err = save.text(args.html, text)
    end
    if ok and args.html and args.html ~= "-" and not args.json then
-      print(("%s: %s, %s"):format(args.html, report.count(#d.links, "link"), report.bytes(#text)))
+      print(("%s: %s, %s"):format(args.html, report.count(#data.links, "link"),
+         report.bytes(#text)))
    end
    if ok and #args.mail > 0 then
-      ok, err = send(d, args.mail, text)
+      ok, err = send_mail(data, args.mail, text)
    end
    return ok, err
 end

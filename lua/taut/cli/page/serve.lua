@@ -33,29 +33,29 @@ SOON_HEADERS["Content-Security-Policy"] = "default-src 'none'"
 
 ---------------------------------------------------------------- options
 
-local function is_here(host)
+local function is_this_host(host)
    return host == "localhost" or host == "::1" or host:match "^127%.%d+%.%d+%.%d+$" ~= nil
 end
 
 -- "8680", "127.0.0.1:8680", "[::1]:8680", "localhost:8680" or "/run/page.sock".
-local function place(text)
+local function parse_place(text)
    if text:sub(1, 1) == "/" then
       return { path = text }
    end
    local host, port = text:match "^%[?(.-)%]?:(%d+)$"
    host, port = host or "127.0.0.1", math.tointeger(tonumber(port or text))
-   if not is_here(host) or not port or port > 65535 then
+   if not is_this_host(host) or not port or port > 65535 then
       return nil, "expected a port, 127.0.0.1:PORT, [::1]:PORT or /PATH of a socket, got " .. text
    end
    return { host = host == "localhost" and "127.0.0.1" or host, port = port }
 end
 
-local function mode(text)
+local function parse_mode(text)
    local n = text:match "^0?[0-7][0-7][0-7]$" and tonumber(text, 8)
    return n, "expected three octal digits such as 660, got " .. text
 end
 
-local function seconds(text)
+local function parse_seconds(text)
    local n = math.tointeger(tonumber(text))
    return n and n >= LEAST_S and n <= 86400 and n or nil,
       ("expected %d to 86400 seconds, got %s"):format(LEAST_S, text)
@@ -64,11 +64,11 @@ end
 function command.setup(parser)
    parser:option("-l --listen"):description(
       ("A port of this host, or /PATH of a UNIX socket (%d)."):format(PORT)):argname "<where>"
-      :convert(place)
+      :convert(parse_place)
    parser:option("--mode"):description "Who may use the UNIX socket (660)."
-      :argname "<octal>":convert(mode)
+      :argname "<octal>":convert(parse_mode)
    parser:option("--every"):description "Seconds after which a page asks again (30)."
-      :argname "<s>":convert(seconds)
+      :argname "<s>":convert(parse_seconds)
    parser:flag("--private"):description(
       "Show jobs, users and what was typed into Slurm to who may see them.")
 end
@@ -78,7 +78,7 @@ end
 -- Names by which a browser of this host comes; others may be a stranger's page that was given our
 -- address for its own.
 local function is_our_name(host)
-   return is_here(((host or ""):gsub(":%d+$", ""):gsub("^%[(.*)%]$", "%1")))
+   return is_this_host(((host or ""):gsub(":%d+$", ""):gsub("^%[(.*)%]$", "%1")))
 end
 
 -- For tautd: the user whom the answer is for; nil: ourselves.
@@ -90,7 +90,7 @@ local function as_of(self, uid)
 end
 
 -- tautd does not answer: everybody is told so at once for a while, since one waits after the other.
-local function away(self, err)
+local function note_away(self, err)
    self.away = { until_ns = loop.now_ns() + AWAY_S * 1000000000, err = err }
 end
 
@@ -102,19 +102,19 @@ local function may_see(self, uid)
    end
    local data, err, unanswered = ask.request(ask.at(self.o, { as = as }), "cases", {}, ASK_MS)
    if unanswered then
-      away(self, err)
+      note_away(self, err)
    end
    return data ~= nil, err, unanswered
 end
 
 ---------------------------------------------------------------- pages
 
-local function take(self, key, reply, err)
+local function take_answer(self, key, reply, err)
    self.making[key] = nil
    if not reply or reply.failed then
       self.failed[key] = { err = reply and reply.failed or err, at_ns = loop.now_ns() }
       if reply and reply.is_away then
-         away(self, reply.failed)
+         note_away(self, reply.failed)
       end
       return
    end
@@ -128,7 +128,7 @@ local function take(self, key, reply, err)
 end
 
 -- Have a user's page made, unless it is being made.
-local function begin(self, key, uid)
+local function begin_page(self, key, uid)
    if self.making[key] then
       return
    end
@@ -138,11 +138,11 @@ local function begin(self, key, uid)
       since = os.time() - WEEKS, private = is_private, as = as_of(self, uid),
       -- tautd would tell us what we may see, not what they may
       jobs = is_private and (self.may_ask_as or uid == sys.uid()) }
-   self.maker:ask(request, function(reply, err) take(self, key, reply, err) end, MAKE_MS)
+   self.maker:ask(request, function(reply, err) take_answer(self, key, reply, err) end, MAKE_MS)
 end
 
-local function age_s(v)
-   return (loop.now_ns() - v.at_ns) / 1e9
+local function age_s(version)
+   return (loop.now_ns() - version.at_ns) / 1e9
 end
 
 -- A user's page; nil while the first is made, or nil and why there is none.  That of a large
@@ -154,34 +154,34 @@ local function page_of(self, uid)
    if failed and age_s(failed) < AWAY_S then
       return nil, failed.err
    elseif not kept or age_s(kept) > self.every / 2 then
-      begin(self, key, uid)
+      begin_page(self, key, uid)
    end
    return kept and age_s(kept) <= math.max(4 * self.every, STALE_S) and kept or nil
 end
 
 ---------------------------------------------------------------- answers
 
-local function plain(status, text)
+local function plain_answer(status, text)
    return status, "text/plain; charset=utf-8", sys.plain(text) .. "\n", HEADERS
 end
 
 local function answer(self, path, asker)
    if not asker.uid and not is_our_name(asker.host) then
-      return plain(421, "this is not the host that you asked for")
+      return plain_answer(421, "this is not the host that you asked for")
    elseif path ~= "/" then
-      return plain(404, "there is only one page: /")
+      return plain_answer(404, "there is only one page: /")
    elseif self.away and loop.now_ns() < self.away.until_ns then
-      return plain(503, self.away.err)
+      return plain_answer(503, self.away.err)
    end
    local uid = asker.uid or peer.uid(asker.peer, asker.own)
    local ok, err, unanswered = may_see(self, uid)
    if not ok then
-      return plain(unanswered and 503 or 403, err)
+      return plain_answer(unanswered and 503 or 403, err)
    end
    local made
    made, err = page_of(self, uid)
    if err then
-      return plain(503, err)
+      return plain_answer(503, err)
    elseif not made then
       return 503, "text/html; charset=utf-8", SOON, SOON_HEADERS
    end

@@ -10,15 +10,15 @@ local words = require "taut.place.request"
 local advise = { summary = "The best free, healthy nodes for a communication-heavy job." }
 
 -- "64" or "32-64"
-local function range(v)
-   local a, b = v:match "^(%d+)%-(%d+)$"
-   a, b = math.tointeger(tonumber(a or v)), math.tointeger(tonumber(b or v))
-   return a and b and { a, b }, "expected a whole number or a range such as 32-64, got " .. v
+local function parse_range(text)
+   local a, b = text:match "^(%d+)%-(%d+)$"
+   a, b = math.tointeger(tonumber(a or text)), math.tointeger(tonumber(b or text))
+   return a and b and { a, b }, "expected a whole number or a range such as 32-64, got " .. text
 end
 
 function advise.setup(parser)
    parser:option("-N --nodes"):description "How many nodes: a number, or a range such as 32-64."
-      :argname "<count>":convert(range)
+      :argname "<count>":convert(parse_range)
    parser:option("--job"):description "For this pending job, as it was submitted."
       :argname "<id>":convert(whole())
    parser:option("--pattern"):description(("How it communicates: %s; with parameters, such as " ..
@@ -52,12 +52,12 @@ function advise.setup(parser)
       parser:flag("--sbatch"):description "Print only the options for sbatch.")
 end
 
-local function first_line(i, c)
-   print(("%d. %s"):format(i, c.nodelist))
+local function first_line(number, candidate)
+   print(("%d. %s"):format(number, candidate.nodelist))
 end
 
-local function sentence(c)
-   return ("%s; %s"):format(c.shape, table.concat(c.reasons, "; "))
+local function reasons_in_words(candidate)
+   return ("%s; %s"):format(candidate.shape, table.concat(candidate.reasons, "; "))
 end
 
 -- "nid[00004,00012-00013]" as aprun has it: "4,12-13".
@@ -66,53 +66,53 @@ local function nids(list)
 end
 
 -- What to type to get the first candidate.
-local function command(d, args)
-   local list = d.candidates[1].nodelist
+local function launch_command(answer, args)
+   local list = answer.candidates[1].nodelist
    if args.job then
       return ("scontrol update JobId=%d ReqNodeList=%s"):format(args.job, list)
-   elseif d.alps == "alps" then
-      return ("qsub -l mppwidth=%d,mppnppn=1,mppnodes=%s …"):format(d.count, nids(list))
+   elseif answer.alps == "alps" then
+      return ("qsub -l mppwidth=%d,mppnppn=1,mppnodes=%s …"):format(answer.count, nids(list))
    end
-   return ("sbatch -N %d --nodelist=%s …"):format(d.count, list)
+   return ("sbatch -N %d --nodelist=%s …"):format(answer.count, list)
 end
 
-local function show(d, args)
-   for i, c in ipairs(d.candidates) do
+local function print_answer(answer, args)
+   for i, c in ipairs(answer.candidates) do
       first_line(i, c)
-      report.wrap(sentence(c), "   ")
+      report.wrap(reasons_in_words(c), "   ")
    end
-   if d.partition then
-      print("in partition: " .. d.partition)
+   if answer.partition then
+      print("in partition: " .. answer.partition)
    end
-   if d.fabric then
-      print("on fabric: " .. d.fabric)
+   if answer.fabric then
+      print("on fabric: " .. answer.fabric)
    end
-   if d.compare then
-      print("compared: " .. d.compare.nodelist)
-      report.wrap(sentence(d.compare), "   ")
+   if answer.compare then
+      print("compared: " .. answer.compare.nodelist)
+      report.wrap(reasons_in_words(answer.compare), "   ")
    end
-   if d.slurm then
-      print("without advice: " .. d.slurm.nodelist)
-      report.wrap(sentence(d.slurm), "   ")
+   if answer.slurm then
+      print("without advice: " .. answer.slurm.nodelist)
+      report.wrap(reasons_in_words(answer.slurm), "   ")
    end
-   if d.asked then
-      print("sbatch --test-only: " .. d.asked.nodelist)
-      report.wrap(sentence(d.asked), "   ")
+   if answer.asked then
+      print("sbatch --test-only: " .. answer.asked.nodelist)
+      report.wrap(reasons_in_words(answer.asked), "   ")
    end
    print()
-   report.wrap(d.sentence:sub(1, 1):upper() .. d.sentence:sub(2) .. ".", "")
-   if d.slurm_error then
+   report.wrap(answer.sentence:sub(1, 1):upper() .. answer.sentence:sub(2) .. ".", "")
+   if answer.slurm_error then
       report.complain(("Slurm does not answer (%s): this is how things were %d s ago"):format(
-         d.slurm_error, math.floor(d.age_s)))
+         answer.slurm_error, math.floor(answer.age_s)))
    end
-   print(command(d, args))
-   if d.alps then
-      print(("aprun -n %d -N 1 -L %s …"):format(d.count, nids(d.candidates[1].nodelist)))
+   print(launch_command(answer, args))
+   if answer.alps then
+      print(("aprun -n %d -N 1 -L %s …"):format(answer.count, nids(answer.candidates[1].nodelist)))
    end
 end
 
-local function draw(args, d)
-   local text, err = advise_draw.picture(args, d)
+local function draw_answer(args, answer)
+   local text, err = advise_draw.picture(args, answer)
    local ok
    if text then
       ok, err = output.write(args.draw, text)
@@ -125,7 +125,7 @@ local function draw(args, d)
 end
 
 -- What tautd is asked, or nil and what is wrong.
-local function request(args)
+local function request_of(args)
    local spec, err
    if args.pattern then
       spec, err = pattern.read(args.pattern)
@@ -147,7 +147,7 @@ function advise.run(args)
       report.complain "advise: one of -N, --job and --compare is needed"
       return 2
    end
-   local what, err = request(args)
+   local what, err = request_of(args)
    err = err or words.wrong(what)
    if err then
       report.complain(err)
@@ -156,7 +156,7 @@ function advise.run(args)
    local d, code = ask.tautd(args, "advise", what)
    if not d then
       return code
-   elseif args.draw and draw(args, d) ~= 0 then
+   elseif args.draw and draw_answer(args, d) ~= 0 then
       return 1
    end
    if args.nodelist then
@@ -164,7 +164,7 @@ function advise.run(args)
    elseif args.sbatch then
       print(("--nodes=%d --nodelist=%s"):format(d.count, d.candidates[1].nodelist))
    else
-      show(d, args)
+      print_answer(d, args)
    end
    return 0
 end

@@ -7,14 +7,14 @@ local scene = require "taut.cli.topology.scene"
 local advise_draw = {}
 
 --- @param args parsed command line
--- @param d answer of tautd
+-- @param answer answer of tautd
 -- @return SVG text, or nil and what is wrong
-function advise_draw.picture(args, d)
-   local s, err = scene.open(setmetatable({ fabric = d.fabric }, { __index = args }))
+function advise_draw.picture(args, answer)
+   local s, err = scene.open(setmetatable({ fabric = answer.fabric }, { __index = args }))
    if not s then
       return nil, err
    end
-   local best = d.candidates[1]
+   local best = answer.candidates[1]
    s.marked = {}
    for _, name in ipairs(hostlist.expand(best.nodelist, 1 << 20) or {}) do
       local n = s.topo.node_id[name]
@@ -23,8 +23,8 @@ function advise_draw.picture(args, d)
       end
       s.marked[s.topo:router(n)] = true
    end
-   return draw.picture(s, { title = ("%d nodes for %s: %s, blue"):format(d.count, d.pattern,
-      best.shape) })
+   return draw.picture(s, { title = ("%d nodes for %s: %s, blue"):format(answer.count,
+      answer.pattern, best.shape) })
 end
 
 return advise_draw

@@ -95,20 +95,20 @@ local function job_of(args, self)
       scotch = args.scotch }
 end
 
-local function seconds(s)
-   return s == math.huge and "never" or s < 1e-3 and ("%.3g us"):format(s * 1e6) or
-      s < 1 and ("%.3g ms"):format(s * 1e3) or ("%.4g s"):format(s)
+local function format_seconds(seconds)
+   return seconds == math.huge and "never" or seconds < 1e-3 and ("%.3g us"):format(seconds * 1e6)
+      or seconds < 1 and ("%.3g ms"):format(seconds * 1e3) or ("%.4g s"):format(seconds)
 end
 
-local function sentence(d)
-   if d.best == d.block then
+local function gain_in_words(mapped)
+   if mapped.best == mapped.block then
       return "Nothing better than Slurm's block order was found."
-   elseif d.gain == 1 then
+   elseif mapped.gain == 1 then
       return ("%s takes the same time as Slurm's block order, with %.0f %% of its bytes on links.")
-         :format(d.best.name, 100 * d.best.on_links / d.block.on_links)
+         :format(mapped.best.name, 100 * mapped.best.on_links / mapped.block.on_links)
    end
    return ("With %s the communication takes %s of what it takes in Slurm's block order.")
-      :format(d.best.name, report.percent(d.best.time_s / d.block.time_s))
+      :format(mapped.best.name, report.percent(mapped.best.time_s / mapped.block.time_s))
 end
 
 local function describe(job)
@@ -120,39 +120,40 @@ local function describe(job)
       ("%d or %d"):format(least, most))
 end
 
-local function print_ways(self, job, d)
+local function print_ways(self, job, mapped)
    common.say("pattern", job.words)
    local rows = {}
-   for i, t in ipairs(d.tried) do
-      rows[i] = { t.name, seconds(t.time_s), ("%.2f"):format(t.hops_mean),
+   for i, t in ipairs(mapped.tried) do
+      rows[i] = { t.name, format_seconds(t.time_s), ("%.2f"):format(t.hops_mean),
          report.bytes(math.floor(t.on_links)), t.slowest and self.topo.components[t.slowest] or "-",
-         t == d.best and "<- used" or "" }
+         t == mapped.best and "<- used" or "" }
    end
    common.table({ "ORDER", ">TIME", ">HOPS", ">ON LINKS", "SLOWEST", "" }, rows)
-   for _, s in ipairs(d.skipped) do
+   for _, s in ipairs(mapped.skipped) do
       print(("%s: not tried: %s"):format(s.name, s.why))
    end
    print ""
-   report.wrap(sentence(d), "")
+   report.wrap(gain_in_words(mapped), "")
    common.footer(self)
 end
 
-local function plain(job, d)
+local function plain_data(job, mapped)
    local tried, hosts = json.array {}, json.array {}
-   local function finite(v)
-      return v < math.huge and v or nil
+   local function finite_or_nil(value)
+      return value < math.huge and value or nil
    end
-   for i, t in ipairs(d.tried) do
-      tried[i] = { name = t.name, about = t.about, seconds = finite(t.time_s),
+   for i, t in ipairs(mapped.tried) do
+      tried[i] = { name = t.name, about = t.about, seconds = finite_or_nil(t.time_s),
          mean_hops = t.hops_mean, bytes_on_links = t.on_links,
          slowest = t.slowest and job.topo.components[t.slowest] }
    end
-   for r, n in ipairs(d.best.order) do
+   for r, n in ipairs(mapped.best.order) do
       hosts[r] = job.topo.nodes[n]
    end
-   return { pattern = job.P.name, ranks = job.P.ranks, nodes = #job.nodes, order = d.best.name,
-      block_seconds = finite(d.block.time_s), seconds = finite(d.best.time_s),
-      gain = finite(d.gain), tried = tried, hosts = hosts }
+   return { pattern = job.P.name, ranks = job.P.ranks, nodes = #job.nodes, order = mapped.best.name,
+      block_seconds = finite_or_nil(mapped.block.time_s),
+         seconds = finite_or_nil(mapped.best.time_s),
+      gain = finite_or_nil(mapped.gain), tried = tried, hosts = hosts }
 end
 
 function map.run(args)
@@ -175,7 +176,7 @@ function map.run(args)
       return 1
    end
    if args.json then
-      common.json(self, plain(job, d))
+      common.json(self, plain_data(job, d))
    elseif args.output ~= "-" then
       print_ways(self, job, d)
    end

@@ -14,24 +14,26 @@ function steer.setup(parser)
       :argname "<time>":default "30d":convert(when.since)
 end
 
-local function times(v)
-   return v and ("%.2f"):format(v) or "-"
+local function format_times(factor)
+   return factor and ("%.2f"):format(factor) or "-"
 end
 
-local function seconds(v)
-   return v and ("%.0f s"):format(v) or "-"
+local function format_seconds(seconds)
+   return seconds and ("%.0f s"):format(seconds) or "-"
 end
 
-local function print_report(r)
+local function print_report(report_of)
    report.wrap(("%d jobs gave --comm, %d were steered: %d excluded nodes, %d asked for few " ..
-      "switches, %d preferred cells, %d placed"):format(r.jobs, r.touched, r.excluded, r.switches,
-      r.preferred, r.placed), "")
-   local in_vain = r.in_vain > 0 and report.count(r.in_vain, "placement") .. " taken back"
-   print(("waiting added: %s in all%s"):format(seconds(r.added_s), in_vain and "; " .. in_vain or
-      ""))
-   local rows = tables.map(r.programs, function(p)
-      return { p.user, p.name, p.nodes, (p.comm or "-"):match "^[^:]+", p.jobs, p.others,
-         times(p.predicted), times(p.faster), times(p.rate), seconds(p.added_s) }
+      "switches, %d preferred cells, %d placed"):format(report_of.jobs, report_of.touched,
+      report_of.excluded, report_of.switches, report_of.preferred, report_of.placed), "")
+   local in_vain = report_of.in_vain > 0 and report.count(report_of.in_vain, "placement") ..
+      " taken back"
+   print(("waiting added: %s in all%s"):format(format_seconds(report_of.added_s),
+      in_vain and "; " .. in_vain or ""))
+   local rows = tables.map(report_of.programs, function(program)
+      return { program.user, program.name, program.nodes, (program.comm or "-"):match "^[^:]+",
+         program.jobs, program.others, format_times(program.predicted),
+         format_times(program.faster), format_times(program.rate), format_seconds(program.added_s) }
    end)
    if #rows == 0 then
       return
@@ -43,34 +45,35 @@ local function print_report(r)
    report.wrap(("GAIN: predicted communication time on the nodes Slurm would have taken over that "
       .. "on those the job got. FASTER: median wall time of the OTHERS (same user, name and number "
       .. "of nodes, not steered) over that of the steered; RATE: bytes sent per second, steered "
-      .. "over others. Both need %d jobs on each side."):format(r.least), "")
+      .. "over others. Both need %d jobs on each side."):format(report_of.least), "")
 end
 
-local function print_state(s)
-   print(("steering is %s%s"):format(s.on and "on" or "off", s.place and ", placing too" or ""))
-   if s.error then
-      print("error    " .. s.error)
+local function print_state(state)
+   print(("steering is %s%s"):format(state.on and "on" or "off", state.place and ", placing too"
+      or ""))
+   if state.error then
+      print("error    " .. state.error)
    end
-   if s.written then
-      print(("advice   %s, written %s"):format(s.file, os.date("%H:%M:%S",
-         math.floor(s.written))))
+   if state.written then
+      print(("advice   %s, written %s"):format(state.file, os.date("%H:%M:%S",
+         math.floor(state.written))))
    end
-   if not s.on then
+   if not state.on then
       return -- what it would avoid and prefer is in force for nobody
    end
-   for _, a in ipairs(s.avoided) do
+   for _, a in ipairs(state.avoided) do
       print(("avoided  %s at %s, %d nodes exposed%s"):format(a.component, report.percent(a.left),
          a.nodes, a.gain and (", up to %.2f times as slow"):format(a.gain) or ""))
    end
-   if s.switches then
+   if state.switches then
       print(("switches one for %d nodes, for which a job waits %d s at most"):format(
-         s.switches.nodes, s.switches.wait_s))
+         state.switches.nodes, state.switches.wait_s))
    end
-   if s.prefer then
-      print(("cells    jobs of up to %d nodes prefer %s"):format(s.prefer.nodes,
-         s.prefer.features))
+   if state.prefer then
+      print(("cells    jobs of up to %d nodes prefer %s"):format(state.prefer.nodes,
+         state.prefer.features))
    end
-   local rows = tables.map(s.pending, function(job)
+   local rows = tables.map(state.pending, function(job)
       return { job.id, job.user, job.name, job.nodes, (job.comm:match "^[^:]+"),
          job.reason, job.done }
    end)

@@ -19,53 +19,53 @@ function check.setup(parser)
    parser:flag("--nagios"):description "One line, with performance data."
 end
 
-local function names(list, key)
-   return report.some(tables.map(list, function(v) return v[key] end), NAMES)
+local function names_by(list, key)
+   return report.some(tables.map(list, function(row) return row[key] end), NAMES)
 end
 
 -- What somebody said he knows of (`taut ack`) is no news, nor are nodes drained for it.
-local function is_news(v)
-   return not v.known
+local function is_news(row)
+   return not row.known
 end
 
-local function is_slow(v)
-   return verdicts.is_verdict(v.state) and is_news(v)
+local function is_slow(row)
+   return verdicts.is_verdict(row.state) and is_news(row)
 end
 
 -- What Taut found, and what makes it see or tell less.
-local function warnings(s)
-   local list, slow = {}, tables.filter(s.verdicts, is_slow)
-   local drained, held = tables.filter(s.drained, is_news), tables.filter(s.held, is_news)
-   local function add(yes, form, ...)
+local function warnings_of(status)
+   local list, slow = {}, tables.filter(status.verdicts, is_slow)
+   local drained, held = tables.filter(status.drained, is_news), tables.filter(status.held, is_news)
+   local function add_warning(yes, form, ...)
       list[#list + 1] = yes and form:format(...) or nil
    end
-   add(#slow > 0, "slow, lossy or failed: %s", names(slow, "component"))
-   add(#s.sets > 0, "%s", names(s.sets, "text"))
-   add(#drained > 0, "drained: %s", names(drained, "node"))
-   add(#held > 0, "would be drained: %s", names(held, "node"))
-   add(s.switch == "off", "checks are off")
-   add(#s.silent > 0, "no prolog heard of: %s", report.some(s.silent, NAMES))
-   add(s.since and s.now - s.since > SETTLED_S and s.coverage < COVERED, "only %s tested lately",
-      report.percent(s.coverage))
-   local q, late = s.store.queued, s.clocks_refused or {}
-   add(q and q.refused + q.left_out > 0, "the database refused %s",
+   add_warning(#slow > 0, "slow, lossy or failed: %s", names_by(slow, "component"))
+   add_warning(#status.sets > 0, "%s", names_by(status.sets, "text"))
+   add_warning(#drained > 0, "drained: %s", names_by(drained, "node"))
+   add_warning(#held > 0, "would be drained: %s", names_by(held, "node"))
+   add_warning(status.switch == "off", "checks are off")
+   add_warning(#status.silent > 0, "no prolog heard of: %s", report.some(status.silent, NAMES))
+   add_warning(status.since and status.now - status.since > SETTLED_S and status.coverage < COVERED,
+      "only %s tested lately", report.percent(status.coverage))
+   local q, late = status.store.queued, status.clocks_refused or {}
+   add_warning(q and q.refused + q.left_out > 0, "the database refused %s",
       q and report.count(q.refused + q.left_out, "row"))
-   add(#late > 0, "clocks off, refused by MUNGE: %s", names(late, "node"))
-   add(s.clock, "%s", s.clock)
-   add(s.on_event.error, "on_event: %s", s.on_event.error)
-   add(s.config_error, "configuration not taken: %s", s.config_error)
-   add(s.metrics_error, "%s", s.metrics_error)
+   add_warning(#late > 0, "clocks off, refused by MUNGE: %s", names_by(late, "node"))
+   add_warning(status.clock, "%s", status.clock)
+   add_warning(status.on_event.error, "on_event: %s", status.on_event.error)
+   add_warning(status.config_error, "configuration not taken: %s", status.config_error)
+   add_warning(status.metrics_error, "%s", status.metrics_error)
    return list
 end
 
 -- LABEL=VALUE[;WARN;CRIT;MIN;MAX] …
-local function performance(s)
-   local n, q = s.states, s.store.queued or {}
+local function performance_data(status)
+   local n, q = status.states, status.store.queued or {}
    return ("slow=%d;;;0 lossy=%d;;;0 failed=%d;;;0 suspect=%d;;;0 drained=%d;;;0 held=%d;;;0 "
       .. "sets_slow=%d;;;0 silent=%d;;;0 coverage=%.1f%%;;;0;100 jobs=%dc low=%dc waiting=%d;;;0 "
       .. "queued=%dB;;;0"):format(n.slow, n.lossy or 0, n.failed, n.suspect,
-      #s.drained, #s.held, #s.sets, #s.silent, 100 * s.coverage, s.jobs_started, s.tests.low,
-      s.store.waiting + (q.rows or 0), q.bytes or 0)
+      #status.drained, #status.held, #status.sets, #status.silent, 100 * status.coverage,
+      status.jobs_started, status.tests.low, status.store.waiting + (q.rows or 0), q.bytes or 0)
 end
 
 --- The components that are slow, or drained for, and known to be bad.
@@ -87,7 +87,7 @@ end
 --- What a status is: its number, and array of texts, the worst first.
 -- @param s answer of `status`
 function check.judge(s)
-   local worst, rest = tables.map(alarms.of(s), alarms.line), warnings(s)
+   local worst, rest = tables.map(alarms.of(s), alarms.line), warnings_of(s)
    return #worst > 0 and 2 or #rest > 0 and 1 or 0, table.move(rest, 1, #rest, #worst + 1, worst)
 end
 
@@ -113,7 +113,7 @@ function check.run(args)
    end
    local status, texts = check.judge(s)
    if args.nagios then
-      print(check.line(status, texts, performance(s), check.known(s)))
+      print(check.line(status, texts, performance_data(s), check.known(s)))
       return status
    end
    for _, text in ipairs(texts) do

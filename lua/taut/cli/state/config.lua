@@ -27,29 +27,29 @@ local function say_forgotten(list)
    end
 end
 
-local function say_dry_run(d)
-   if d.refused then
-      print("refused:      " .. d.refused)
+local function say_dry_run(answer)
+   if answer.refused then
+      print("refused:      " .. answer.refused)
       return 1
    end
-   for _, hint in ipairs(d.hints) do
+   for _, hint in ipairs(answer.hints) do
       print("hint:         " .. hint)
    end
-   if #d.at_once > 0 then
-      print("at once:      " .. table.concat(d.at_once, ", "))
+   if #answer.at_once > 0 then
+      print("at once:      " .. table.concat(answer.at_once, ", "))
    end
-   if #d.restart > 0 then
-      print("refused:      needs a restart of tautd: " .. table.concat(d.restart, ", "))
+   if #answer.restart > 0 then
+      print("refused:      needs a restart of tautd: " .. table.concat(answer.restart, ", "))
    end
-   if d.machine then
-      print(("topology:     %s; of %d components %d stay what they are"):format(d.machine.what,
-         d.machine.of, d.machine.same))
-      say_forgotten(d.machine.forgotten)
+   if answer.machine then
+      print(("topology:     %s; of %d components %d stay what they are"):format(answer.machine.what,
+         answer.machine.of, answer.machine.same))
+      say_forgotten(answer.machine.forgotten)
    end
-   if #d.at_once + #d.restart == 0 and not d.machine then
+   if #answer.at_once + #answer.restart == 0 and not answer.machine then
       print "nothing would change"
    end
-   return #d.restart > 0 and 1 or 0
+   return #answer.restart > 0 and 1 or 0
 end
 
 -- What reload would do.

@@ -14,36 +14,37 @@ function command.setup(parser)
    parser:argument("path"):description "For backup, from /; tautd writes it.":args "?"
 end
 
-local function print_size(d)
+local function print_size(answer)
    local rows = {}
-   table.sort(d.tables, function(a, b)
-      if (a.bytes or a.rows) ~= (b.bytes or b.rows) then
-         return (a.bytes or a.rows) > (b.bytes or b.rows)
+   table.sort(answer.tables, function(one, other)
+      if (one.bytes or one.rows) ~= (other.bytes or other.rows) then
+         return (one.bytes or one.rows) > (other.bytes or other.rows)
       end
-      return a.name < b.name
+      return one.name < other.name
    end)
-   for i, t in ipairs(d.tables) do
+   for i, t in ipairs(answer.tables) do
       rows[i] = { t.name, tostring(t.rows), t.bytes and report.bytes(t.bytes) or "-" }
    end
    report.table({ "TABLE", ">ROWS", ">SIZE" }, rows)
-   print(("%s: %s%s"):format(d.where, d.bytes and report.bytes(d.bytes) or "size not known",
-      d.free and (", %s of it free"):format(report.bytes(d.free)) or ""))
+   print(("%s: %s%s"):format(answer.where, answer.bytes and report.bytes(answer.bytes)
+      or "size not known", answer.free and (", %s of it free"):format(report.bytes(answer.free))
+      or ""))
 end
 
 local say = {
    size = print_size,
-   check = function(d)
-      for _, text in ipairs(d.wrong) do
+   check = function(answer)
+      for _, text in ipairs(answer.wrong) do
          print(text)
       end
-      print(#d.wrong == 0 and "whole" or "damaged")
-      return #d.wrong == 0 and 0 or 1
+      print(#answer.wrong == 0 and "whole" or "damaged")
+      return #answer.wrong == 0 and 0 or 1
    end,
-   backup = function(d) print(("%s: %s"):format(d.path, report.bytes(d.bytes))) end,
+   backup = function(answer) print(("%s: %s"):format(answer.path, report.bytes(answer.bytes))) end,
    prune = function() print "no old rows are left" end,
-   vacuum = function(d)
-      print(d.before and ("%s, was %s"):format(report.bytes(d.after), report.bytes(d.before))
-         or "done")
+   vacuum = function(answer)
+      print(answer.before and ("%s, was %s"):format(report.bytes(answer.after),
+         report.bytes(answer.before)) or "done")
    end,
 }
 

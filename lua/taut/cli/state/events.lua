@@ -23,47 +23,47 @@ function events.setup(parser)
    parser:flag("-q --serious"):description "Leave out what is harmless."
 end
 
-local function window(e)
-   local till = os.date("%m-%d %H:%M:%S", math.floor(e.to))
-   if not e.from or e.to - e.from < 60 then
+local function window_in_words(event)
+   local till = os.date("%m-%d %H:%M:%S", math.floor(event.to))
+   if not event.from or event.to - event.from < 60 then
       return till
    end
-   local format = os.date("%m-%d", math.floor(e.from)) == os.date("%m-%d", math.floor(e.to))
+   local format = os.date("%m-%d", math.floor(event.from)) == os.date("%m-%d", math.floor(event.to))
       and "%H:%M" or "%m-%d %H:%M"
-   return ("%s-%s"):format(os.date("%m-%d %H:%M", math.floor(e.from)),
-      os.date(format, math.floor(e.to)))
+   return ("%s-%s"):format(os.date("%m-%d %H:%M", math.floor(event.from)),
+      os.date(format, math.floor(event.to)))
 end
 
-local function jobs(e)
-   if not e.jobs or #e.jobs == 0 then
-      return e.during == "idle" and "idle" or "-"
+local function jobs_in_words(event)
+   if not event.jobs or #event.jobs == 0 then
+      return event.during == "idle" and "idle" or "-"
    end
-   return table.concat(e.jobs, " ", 1, math.min(4, #e.jobs)) .. (#e.jobs > 4
-      and (" +%d"):format(#e.jobs - 4) or "")
+   return table.concat(event.jobs, " ", 1, math.min(4, #event.jobs)) .. (#event.jobs > 4
+      and (" +%d"):format(#event.jobs - 4) or "")
 end
 
 -- What stands before the text of an event.
-local function cells(e)
-   return { window(e), e.source, e.class, e.components and e.components[1]
-      and table.concat(e.components, " ") or e.port or e.node or "-",
-      e.left and report.percent(e.left) or "-", jobs(e) }
+local function event_cells(event)
+   return { window_in_words(event), event.source, event.class, event.components
+      and event.components[1] and table.concat(event.components, " ") or event.port or event.node
+      or "-", event.left and report.percent(event.left) or "-", jobs_in_words(event) }
 end
 
 --- An event as it is shown on a terminal, where the text would not fit beside the rest: one line
 -- for when, where and whom, the text below.
 -- @return array of lines
-function events.lines(e)
-   local c = cells(e)
+function events.lines(event)
+   local c = event_cells(event)
    local head = ("%-17s  %-8s  %-10s  %s"):format(c[1], c[2], c[3], c[4])
-   if e.left then
+   if event.left then
       head = ("%s  %s left"):format(head, c[5])
    end
    if c[6] ~= "-" then
-      head = ("%s  %s"):format(head, c[6] == "idle" and c[6] or (#e.jobs == 1 and "job " or "jobs ")
-         .. c[6])
+      head = ("%s  %s"):format(head, c[6] == "idle" and c[6]
+         or (#event.jobs == 1 and "job " or "jobs ") .. c[6])
    end
    local lines = #head < WIDTH and { head } or report.lines(head, "", "    ")
-   table.move(report.lines(e.text, "    ", "    "), 1, 100, #lines + 1, lines)
+   table.move(report.lines(event.text, "    ", "    "), 1, 100, #lines + 1, lines)
    return lines
 end
 
@@ -71,7 +71,7 @@ end
 local function print_table(list)
    local rows = {}
    for i, e in ipairs(list) do
-      rows[i] = cells(e)
+      rows[i] = event_cells(e)
       table.insert(rows[i], e.text)
    end
    report.table({ "TIME", "FROM", "CLASS", "COMPONENT", ">LEFT", "JOBS", "WHAT" }, rows)

@@ -17,8 +17,8 @@ end
 local TESTS_SHOWN = 12 -- ids of tests behind one sentence
 local ENDS_SHOWN = 32  -- nodes of low tests
 
-local function time_of(t)
-   return os.date("%m-%d %H:%M:%S", math.floor(t))
+local function format_time(time)
+   return os.date("%m-%d %H:%M:%S", math.floor(time))
 end
 
 -- "tests 4 7 9 …", so many that a line or two hold them.
@@ -40,81 +40,85 @@ local function print_reasoning(list)
    end
 end
 
-local function print_component(c, now)
-   report.wrap(("%s %s"):format(c.component, report.is(c)), "", "  ")
-   local capacity = c.learned and report.learned(c.learned)
-      or "capacity " .. report.bandwidth(c.capacity_Bps)
+local function print_component(component, now)
+   report.wrap(("%s %s"):format(component.component, report.is(component)), "", "  ")
+   local capacity = component.learned and report.learned(component.learned)
+      or "capacity " .. report.bandwidth(component.capacity_Bps)
    report.wrap(("%s, %s, last tested %s, last cleared %s"):format(capacity,
-      report.count(c.tests, "test"), report.ago(c.last, now), report.ago(c.cleared_at, now)),
-      "  ", "    ")
-   if c.low > 0 then
-      report.wrap(table.concat(c.far_ends, " ", 1, math.min(ENDS_SHOWN, #c.far_ends)) ..
-         (#c.far_ends > ENDS_SHOWN and " …" or ""), "  low tests with: ", "    ")
+      report.count(component.tests, "test"), report.ago(component.last, now),
+      report.ago(component.cleared_at, now)), "  ", "    ")
+   if component.low > 0 then
+      report.wrap(table.concat(component.far_ends, " ", 1,
+         math.min(ENDS_SHOWN, #component.far_ends)) .. (#component.far_ends > ENDS_SHOWN and " …"
+         or ""), "  low tests with: ", "    ")
    end
-   print_reasoning(c.reasoning)
-   for _, e in ipairs(c.evidence) do
+   print_reasoning(component.reasoning)
+   for _, e in ipairs(component.evidence) do
       report.wrap(("%s left of it: %s, first seen %s"):format(report.percent(e.left), e.text,
          report.ago(e.since, now)), "  ", "    ")
    end
-   if c.known then
-      report.wrap(("%s, by %s"):format(report.known(c.known), c.known.who or "?"), "  ", "    ")
+   if component.known then
+      report.wrap(("%s, by %s"):format(report.known(component.known), component.known.who or "?"),
+         "  ", "    ")
    end
-   if verdicts.is_verdict(c.state) then
-      report.wrap(("action: %s%s; cable %s"):format(c.action or "-", c.action_why and
-         (" (%s)"):format(c.action_why) or "", c.cable), "  ")
+   if verdicts.is_verdict(component.state) then
+      report.wrap(("action: %s%s; cable %s"):format(component.action or "-", component.action_why
+         and (" (%s)"):format(component.action_why) or "", component.cable), "  ")
    end
 end
 
 -- What else a test has to say: its streams, why it means nothing, what its ports did meanwhile.
-local function test_remark(t)
+local function test_remark(test)
    local words = {}
-   if (t.streams or 1) > 1 then
-      words[#words + 1] = t.streams .. " streams"
+   if (test.streams or 1) > 1 then
+      words[#words + 1] = test.streams .. " streams"
    end
-   if (t.foreign_bytes or 0) > 0 then
-      words[#words + 1] = report.bytes(t.foreign_bytes) .. " of others"
+   if (test.foreign_bytes or 0) > 0 then
+      words[#words + 1] = report.bytes(test.foreign_bytes) .. " of others"
    end
-   if (t.stalls or 0) > 0 then
-      words[#words + 1] = ("%s +%d"):format(t.stalled_at or "stalls", t.stalls)
+   if (test.stalls or 0) > 0 then
+      words[#words + 1] = ("%s +%d"):format(test.stalled_at or "stalls", test.stalls)
    end
-   words[#words + 1] = t.class == "void" and t.why or t.route
+   words[#words + 1] = test.class == "void" and test.why or test.route
    return #words > 0 and "; " .. table.concat(words, "; ") or ""
 end
 
 -- Everything that has a time, the latest first: events, verdicts, actions and tests.
-local function time_line(d)
+local function merge_time_line(answer)
    local rows = {}
-   local function add(time, from, row)
+   local function add_entry(time, from, row)
       row.time, row.order = time, #rows
-      table.insert(row, 1, from and time - from >= 60 and ("%s, %s before"):format(time_of(time),
-         report.ago(from, time):gsub(" ago", "")) or time_of(time))
+      table.insert(row, 1, from and time - from >= 60
+         and ("%s, %s before"):format(format_time(time), report.ago(from, time):gsub(" ago", ""))
+         or format_time(time))
       rows[#rows + 1] = row
    end
-   for _, e in ipairs(d.observations or {}) do
+   for _, e in ipairs(answer.observations or {}) do
       local jobs = e.jobs and #e.jobs > 0 and table.concat(e.jobs, " ", 1, math.min(3, #e.jobs))
-      add(e.to, e.from, { jobs or e.during or "-", e.class, e.text })
+      add_entry(e.to, e.from, { jobs or e.during or "-", e.class, e.text })
    end
-   for _, v in ipairs(d.verdicts or {}) do
-      add(v.time, nil, { "-", "verdict", ("%s: from %s to %s"):format(v.component, v.was,
+   for _, v in ipairs(answer.verdicts or {}) do
+      add_entry(v.time, nil, { "-", "verdict", ("%s: from %s to %s"):format(v.component, v.was,
          v.state) })
    end
-   for _, a in ipairs(d.actions or {}) do
-      add(a.time, nil, { "-", report.word(a.action), ("%s by %s: %s"):format(a.node, a.who or "?",
-         a.reason or "") })
+   for _, a in ipairs(answer.actions or {}) do
+      add_entry(a.time, nil, { "-", report.word(a.action),
+         ("%s by %s: %s"):format(a.node, a.who or "?", a.reason or "") })
    end
-   for _, t in ipairs(d.tests or {}) do
+   for _, t in ipairs(answer.tests or {}) do
       local job = t.job and t.job > 0 and tostring(t.job) or t.purpose or "-"
-      add(t.time, nil, { job, report.word(t.class), ("%s>%s %s, %s of expected%s"):format(t.src,
-         t.dst, report.bandwidth(t.bw_Bps), report.percent(t.ratio), test_remark(t)) })
+      add_entry(t.time, nil, { job, report.word(t.class),
+         ("%s>%s %s, %s of expected%s"):format(t.src, t.dst, report.bandwidth(t.bw_Bps),
+         report.percent(t.ratio), test_remark(t)) })
    end
-   table.sort(rows, function(x, y)
-      return x.time > y.time or x.time == y.time and x.order < y.order
+   table.sort(rows, function(one, other)
+      return one.time > other.time or one.time == other.time and one.order < other.order
    end)
    return rows
 end
 
-local function print_time_line(d)
-   local rows = time_line(d)
+local function print_time_line(answer)
+   local rows = merge_time_line(answer)
    if #rows == 0 then
       print "no tests stored, no events"
       return
@@ -156,37 +160,37 @@ local function print_growth(growth)
    end
 end
 
-local function print_job(d)
-   for _, e in ipairs(d.events) do
-      local head = ("%s  %s of %s on %s: "):format(time_of(e.time), e.purpose, d.about,
+local function print_job(answer)
+   for _, e in ipairs(answer.events) do
+      local head = ("%s  %s of %s on %s: "):format(format_time(e.time), e.purpose, answer.about,
          report.count(e.expected or 0, "node"))
       print(head .. (e.heard and ("%d heard from, %s"):format(e.heard,
          report.count(e.tests or 0, "test")) or e.note or "")
          .. (e.trace_ns and ("; ways asked for in %.1f ms"):format(e.trace_ns / 1e6) or ""))
    end
-   if d.summary then
-      print(d.summary.line:sub(7))
+   if answer.summary then
+      print(answer.summary.line:sub(7))
    end
-   if #d.tests + #d.observations > 0 then
-      print_time_line(d)
+   if #answer.tests + #answer.observations > 0 then
+      print_time_line(answer)
    end
-   print_growth(d.growth)
+   print_growth(answer.growth)
 end
 
-local function print_thing(d)
-   if d.node then
-      local n = d.node
+local function print_thing(answer)
+   if answer.node then
+      local n = answer.node
       report.wrap(("%s in Slurm: %s%s%s"):format(n.name, n.slurm or "?", n.drain and ", drained"
          or "", n.reason and n.reason ~= "" and ": " .. n.reason or ""), "", "  ")
       if n.held then
          report.wrap("would be drained, but " .. n.held, "  ", "    ")
       end
    end
-   for _, c in ipairs(d.components) do
-      print_component(c, d.now)
+   for _, c in ipairs(answer.components) do
+      print_component(c, answer.now)
    end
    print ""
-   print_time_line(d)
+   print_time_line(answer)
 end
 
 function explain.run(args)

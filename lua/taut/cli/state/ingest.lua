@@ -22,7 +22,7 @@ end
 
 -- Read the log; add(o) for each observation.
 -- @return reader, or nil and why not
-local function read(args, add)
+local function read_log(args, add)
    local reader, err = formats.reader(args.format, { now = sys.now(), counting = true,
       trusted = args.trusted })
    if not reader then
@@ -54,7 +54,7 @@ local function read(args, add)
 end
 
 -- In pieces that a request line can hold.
-local function record(args, list)
+local function record_list(args, list)
    for first = 1, #list, PER_REQUEST do
       local piece = table.move(list, first, math.min(first + PER_REQUEST - 1, #list), 1,
          json.array {})
@@ -70,16 +70,16 @@ local ROW = "%-19s  %-10s  %4s  "
 
 -- As it comes: a log may be longer than memory.  A terminal gets all of a text, in its columns,
 -- another program a line for each.
-local function print_row(o, is_first)
+local function print_row(observation, is_first)
    if is_first then
       io.stdout:write(ROW:format("TIME", "CLASS", "LEFT"), "WHAT\n")
    end
-   local head = ROW:format(os.date("%Y-%m-%d %H:%M:%S", math.floor(o.to)), o.class,
-      o.left and report.percent(o.left) or "-")
+   local head = ROW:format(os.date("%Y-%m-%d %H:%M:%S", math.floor(observation.to)),
+      observation.class, observation.left and report.percent(observation.left) or "-")
    if sys.isatty(1) then
-      report.wrap(o.text, head, (" "):rep(#head))
+      report.wrap(observation.text, head, (" "):rep(#head))
    else
-      io.stdout:write(head, o.text, "\n")
+      io.stdout:write(head, observation.text, "\n")
    end
 end
 
@@ -95,13 +95,13 @@ end
 
 function ingest.run(args)
    local list, count = json.array {}, 0
-   local reader, err = read(args, function(o)
+   local reader, err = read_log(args, function(observation)
       count = count + 1
       if args.record or args.json then
-         list[count] = o
+         list[count] = observation
       end
       if not args.json then
-         print_row(o, count == 1)
+         print_row(observation, count == 1)
       end
    end)
    if not reader then
@@ -109,7 +109,7 @@ function ingest.run(args)
       return tables.has(formats.names(), args.format) and 1 or 2
    end
    complain(args, reader)
-   if args.record and not record(args, list) then
+   if args.record and not record_list(args, list) then
       return 1
    end
    if args.json then

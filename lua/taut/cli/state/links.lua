@@ -11,12 +11,12 @@ function links.setup(parser)
 end
 
 -- Sets in place of links that no test can tell apart.
-local function print_sets(d, all)
+local function print_sets(answer, all)
    local rows = {}
-   for _, s in ipairs(d.sets or {}) do
+   for _, s in ipairs(answer.sets or {}) do
       if all or s.state ~= "ok" and s.state ~= "unknown" then
          rows[#rows + 1] = { "one of " .. s.name, report.state(s),
-            report.ago(s.last, d.now), #s.links <= 4 and table.concat(s.links, " ")
+            report.ago(s.last, answer.now), #s.links <= 4 and table.concat(s.links, " ")
             or ("%s … %s"):format(s.links[1], s.links[#s.links]) }
       end
    end
@@ -27,8 +27,8 @@ end
 
 -- Of several fabrics some may hash and others choose.
 local function told_apart_by(sets)
-   local hashed = tables.find(sets, function(s) return not s.adaptive end)
-   local adaptive = tables.find(sets, function(s) return s.adaptive end)
+   local hashed = tables.find(sets, function(set) return not set.adaptive end)
+   local adaptive = tables.find(sets, function(set) return set.adaptive end)
    if hashed and adaptive then
       return report.tells_apart(false) .. ", and where routing is adaptive " ..
          report.tells_apart(true)

@@ -10,13 +10,13 @@ function nodes.setup(parser)
    parser:flag("-a --all"):description "All nodes, not only those with something to report."
 end
 
-local function is_well(c)
-   return c.state == "ok" or c.state == "unknown"
+local function is_well(component)
+   return component.state == "ok" or component.state == "unknown"
 end
 
 -- Is there nothing to say of its tx and rx, of several fabrics on each?
-local function is_quiet(n)
-   for _, r in ipairs(n.rails or { n }) do
+local function is_quiet(node)
+   for _, r in ipairs(node.rails or { node }) do
       if not (is_well(r.tx) and is_well(r.rx) and r.tx.remark == "" and r.rx.remark == "") then
          return false
       end
@@ -24,11 +24,11 @@ local function is_quiet(n)
    return true
 end
 
-local function by_count(a, b)
-   if #a.nodes ~= #b.nodes then
-      return #a.nodes > #b.nodes
+local function is_common_first(one, other)
+   if #one.nodes ~= #other.nodes then
+      return #one.nodes > #other.nodes
    end
-   return a.name < b.name
+   return one.name < other.name
 end
 
 --- Releases of the nodes' probes, a line each: the common one with its count, others by node.
@@ -47,7 +47,7 @@ function nodes.probes(list)
          table.insert(known[name].nodes, n.node)
       end
    end
-   table.sort(groups, by_count)
+   table.sort(groups, is_common_first)
    local lines = {}
    for i, g in ipairs(groups) do
       lines[i] = ("probes of %s: %s"):format(g.name, i == 1 and report.count(#g.nodes, "node")
@@ -56,8 +56,8 @@ function nodes.probes(list)
    return lines
 end
 
-local function bare(c)
-   return report.state { state = c.state, left = c.left, loss = c.loss }
+local function without_remark(component)
+   return report.state { state = component.state, left = component.left, loss = component.loss }
 end
 
 --- A row of the table.  What is remarked of tx and rx alike stands once, or on a terminal nothing
@@ -69,7 +69,8 @@ function nodes.row(n, now)
    local why = n.drain and n.reason or n.held and "held: " .. n.held or ""
    local both = n.tx.remark == n.rx.remark and (n.tx.remark or "") ~= "" and n.tx.remark
    if both then
-      tx, rx, why = bare(n.tx), bare(n.rx), why == "" and both or both .. "; " .. why
+      tx, rx, why = without_remark(n.tx), without_remark(n.rx), why == "" and both or both ..
+         "; " .. why
    end
    local state = n.away and "away" or n.slurm or "?"
    return { n.node, n.router, tx, rx, state .. (n.drain and "+drain" or ""),

@@ -10,13 +10,13 @@ function profile.setup(parser)
 end
 
 -- "1.23 GB": the heading says that it is of a second.
-local function rate(v)
-   return v and report.bandwidth(v):gsub("/s$", "") or "-"
+local function format_rate(Bps)
+   return Bps and report.bandwidth(Bps):gsub("/s$", "") or "-"
 end
 
 -- What it said, or what is suggested.
-local function pattern_of(p)
-   return p.comm and p.comm:match "^[^:]+" or p.suggest and p.suggest .. "?" or "-"
+local function pattern_of(kept)
+   return kept.comm and kept.comm:match "^[^:]+" or kept.suggest and kept.suggest .. "?" or "-"
 end
 
 local function print_profiles(list)
@@ -24,8 +24,8 @@ local function print_profiles(list)
    for i, p in ipairs(list) do
       local nodes = p.nodes_min == p.nodes_max and tostring(p.nodes_max)
          or ("%d-%d"):format(p.nodes_min, p.nodes_max)
-      rows[i] = { p.user, p.name, p.jobs, nodes, rate(p.sent_Bps), rate(p.received_Bps),
-         report.percent(p.share), p.class, pattern_of(p) }
+      rows[i] = { p.user, p.name, p.jobs, nodes, format_rate(p.sent_Bps),
+         format_rate(p.received_Bps), report.percent(p.share), p.class, pattern_of(p) }
    end
    if #rows == 0 then
       print "no job has been measured"
@@ -44,7 +44,7 @@ local function print_jobs(list)
       print(("job      %s of %s, %s: %s, %.0f s"):format(j.id, j.user, j.name,
          report.count(j.nodes, "node"), j.seconds or 0))
       print(("a node   sent %s and received %s a second, %s of what it can inject"):format(
-         rate(j.sent_Bps), rate(j.received_Bps), report.percent(j.share)))
+         format_rate(j.sent_Bps), format_rate(j.received_Bps), report.percent(j.share)))
       print(("uneven   the busiest node sent and received %.1f times the mean"):format(
          j.uneven or 1))
       print(("class    %s; pattern %s"):format(j.class, j.comm or pattern_of(j)))

@@ -11,8 +11,8 @@ local status = { summary = "How Taut is doing: coverage, verdicts, drains, alert
 function status.setup() end
 
 -- Which of several tautd acts.
-local function print_acting(s)
-   local a = s.acting
+local function print_acting(answer)
+   local a = answer.acting
    if not a then
       return
    end
@@ -31,29 +31,30 @@ local function print_acting(s)
 end
 
 -- The same list stands first in `taut report`, on the page and in `taut check`.
-local function print_alarms(s)
-   for _, a in ipairs(alarms.of(s)) do
+local function print_alarms(answer)
+   for _, a in ipairs(alarms.of(answer)) do
       report.wrap(a.text, ("%-11s "):format(a.word), (" "):rep(12))
    end
 end
 
-local function print_mode(s)
-   local mode = s.mode == "enable" and "drain: nodes that depend on a slow component are drained"
+local function print_mode(answer)
+   local mode = answer.mode == "enable"
+      and "drain: nodes that depend on a slow component are drained"
       or "observe: nothing is drained (`taut policy drain` changes that)"
    print("mode        " .. mode)
-   if s.standby then
-      report.wrap(s.standby, "standing by ", (" "):rep(12))
+   if answer.standby then
+      report.wrap(answer.standby, "standing by ", (" "):rep(12))
    end
-   if s.switch == "off" then
+   if answer.switch == "off" then
       print("checks      off (`taut on` starts them)")
    end
 end
 
 -- What a prolog takes, as tautd sees it: bounds of a histogram.
-local function print_prologs(p)
+local function print_prologs(prologs)
    local parts = {}
    for _, kind in ipairs { { "nothing_due", "nothing due" }, { "tests", "with tests" } } do
-      local v = p and p[kind[1]]
+      local v = prologs and prologs[kind[1]]
       parts[#parts + 1] = v and v.median_s and ("%d %s, half within %g ms"):format(v.count, kind[2],
          v.median_s * 1000) or nil
    end
@@ -62,36 +63,36 @@ local function print_prologs(p)
    end
 end
 
-local function print_checks(s)
-   print(("jobs        %d started, %d of them heard from (%s)"):format(s.jobs_started, s.jobs_heard,
-      report.count(s.hellos, "node prolog")))
-   print_prologs(s.prologs)
-   if s.away then
-      print(("nodes       %d here, %d of `dynamic` away"):format(s.nodes, s.away))
+local function print_checks(answer)
+   print(("jobs        %d started, %d of them heard from (%s)"):format(answer.jobs_started,
+      answer.jobs_heard, report.count(answer.hellos, "node prolog")))
+   print_prologs(answer.prologs)
+   if answer.away then
+      print(("nodes       %d here, %d of `dynamic` away"):format(answer.nodes, answer.away))
    end
-   if #s.silent > 0 then
-      report.wrap(table.concat(s.silent, " ", 1, math.min(#s.silent, 16)) .. (#s.silent > 16 and
-         (" and %d more"):format(#s.silent - 16) or "") .. " (a job runs, no prolog was heard)",
-         "silent      ", (" "):rep(12))
+   if #answer.silent > 0 then
+      report.wrap(table.concat(answer.silent, " ", 1, math.min(#answer.silent, 16)) ..
+         (#answer.silent > 16 and (" and %d more"):format(#answer.silent - 16) or "") ..
+         " (a job runs, no prolog was heard)", "silent      ", (" "):rep(12))
    end
-   local mute = tables.map(s.no_results or {}, function(r)
-      return ("%s (%d plans)"):format(r.node, r.plans)
+   local mute = tables.map(answer.no_results or {}, function(row)
+      return ("%s (%d plans)"):format(row.node, row.plans)
    end)
    if #mute > 0 then
       report.wrap(report.some(mute, 16) .. ": tests were planned there, and no RESULT came",
          "no results  ", (" "):rep(12))
    end
-   print(("tests       %d good, %d low, %d discarded"):format(s.tests.good, s.tests.low,
-      s.tests.void))
-   local hidden, sets = s.links_in_sets or 0, s.set_states
-   print(("coverage    %s of %d components%s in the last %g h"):format(report.percent(s.coverage),
-      s.components - hidden, hidden > 0 and (" and %s of links"):format(report.count(sets.all,
-      "set")) or "", s.coverage_h))
-   for _, f in ipairs(s.fabrics or {}) do
+   print(("tests       %d good, %d low, %d discarded"):format(answer.tests.good, answer.tests.low,
+      answer.tests.void))
+   local hidden, sets = answer.links_in_sets or 0, answer.set_states
+   print(("coverage    %s of %d components%s in the last %g h"):format(
+      report.percent(answer.coverage), answer.components - hidden, hidden > 0
+      and (" and %s of links"):format(report.count(sets.all, "set")) or "", answer.coverage_h))
+   for _, f in ipairs(answer.fabrics or {}) do
       report.wrap(("%s: %s of %d on %s"):format(f.name, report.percent(f.coverage), f.components,
          report.count(f.nodes, "node")), (" "):rep(12), (" "):rep(14))
    end
-   local n, only_in_sets = s.states, s.unknown_in_sets or hidden
+   local n, only_in_sets = answer.states, answer.unknown_in_sets or hidden
    print(("components  %d ok, %d suspect, %d slow, %d lossy, %d failed, %d unknown"):format(n.ok,
       n.suspect, n.slow, n.lossy or 0, n.failed, n.unknown - only_in_sets))
    if hidden > 0 then
@@ -99,19 +100,19 @@ local function print_checks(s)
    end
 end
 
-local function print_learned(s)
-   for i, r in ipairs(s.learned or {}) do
+local function print_learned(answer)
+   for i, r in ipairs(answer.learned or {}) do
       report.wrap(("%s: %s"):format(r.class, report.learned(r)), i == 1 and "learned     "
          or (" "):rep(12), (" "):rep(14))
    end
 end
 
 -- Of a server: what waits on disk, and what it refused.
-local function print_server(s, say)
-   local q = s.store.queued
-   if not s.store.away and q and q.rows > 0 then
+local function print_server(answer, say)
+   local q = answer.store.queued
+   if not answer.store.away and q and q.rows > 0 then
       say("database", ("is back; %s (%s) on disk, the oldest of %s"):format(
-         report.count(q.rows, "row"), report.bytes(q.bytes), report.ago(q.since, s.now)))
+         report.count(q.rows, "row"), report.bytes(q.bytes), report.ago(q.since, answer.now)))
    end
    if q and q.refused + q.left_out > 0 then
       say("refused", ("%s by the database, set aside in queue/refused.rows%s"):format(
@@ -120,11 +121,11 @@ local function print_server(s, say)
    end
 end
 
-local function print_pruned(s, say)
-   local cut = s.database.cut
+local function print_pruned(answer, say)
+   local cut = answer.database.cut
    say("database", cut and ("was larger than keep_gb %s: details of before %s were dropped"):format(
-      report.ago(cut.at, s.now), os.date("%F %R", math.floor(cut.before))))
-   say("database", s.database.error and "was not looked through: " .. s.database.error)
+      report.ago(cut.at, answer.now), os.date("%F %R", math.floor(cut.before))))
+   say("database", answer.database.error and "was not looked through: " .. answer.database.error)
 end
 
 -- Nodes that MUNGE refuses for their clocks, or nil.
@@ -139,66 +140,66 @@ local function refused_clocks(list)
 end
 
 -- Who floods, and who names jobs that there are none of.
-local function print_attackers(s, say)
-   for _, f in ipairs(s.floods or {}) do
+local function print_attackers(answer, say)
+   for _, f in ipairs(answer.floods or {}) do
       say("flood", ("%s%s: %s refused since %s, the last %s: %s"):format(f.from,
          f.node and (" (%s)"):format(f.node) or "", report.count(f.count, "message"),
-         report.ago(f.since, s.now), report.ago(f.time, s.now), f.why))
+         report.ago(f.since, answer.now), report.ago(f.time, answer.now), f.why))
    end
-   for _, e in ipairs(s.endpoints or {}) do
-      say("endpoint", ("%s, %s"):format(e.why, report.ago(e.time, s.now)))
+   for _, e in ipairs(answer.endpoints or {}) do
+      say("endpoint", ("%s, %s"):format(e.why, report.ago(e.time, answer.now)))
    end
-   for _, c in ipairs(s.claims or {}) do
+   for _, c in ipairs(answer.claims or {}) do
       say("invented", ("%s named %s that Slurm does not have there, the last %d, %s%s"):format(
-         c.node, report.count(c.denied, "job"), c.last, report.ago(c.time, s.now),
+         c.node, report.count(c.denied, "job"), c.last, report.ago(c.time, answer.now),
          c.shared > 0 and ("; its word kept it out of %s"):format(report.count(c.shared, "check"))
          or ""))
    end
 end
 
 -- Where a port of root's is anybody's.
-local function open_ports(s)
-   local p = s.open_ports or { count = 0, names = {} }
+local function say_open_ports(answer)
+   local p = answer.open_ports or { count = 0, names = {} }
    local rest = p.count - #p.names
    return p.count > 0 and ("users may call from ports below 1024 on %s%s: there a port tells " ..
       "nothing of root (sysctl net.ipv4.ip_unprivileged_port_start)"):format(
       table.concat(p.names, ", "), rest > 0 and (" and %d more"):format(rest) or "") or nil
 end
 
-local function print_troubles(s)
+local function print_troubles(answer)
    local function say(what, text)
       if text then
          report.wrap(text, ("%-11s "):format(what), (" "):rep(12))
       end
    end
-   say("clock", s.clock)
-   say("clocks", refused_clocks(s.clocks_refused or {}))
-   print_server(s, say)
-   print_pruned(s, say)
-   say("hint", s.hint)
-   say("metrics", s.metrics_error)
-   say("on_event", s.on_event.error and ("%s: %s"):format(s.on_event.program or "-",
-      s.on_event.error))
-   say("config", s.config_error and "not taken: " .. s.config_error)
-   local refused = s.refused > 0 or s.refused_streams > 0
+   say("clock", answer.clock)
+   say("clocks", refused_clocks(answer.clocks_refused or {}))
+   print_server(answer, say)
+   print_pruned(answer, say)
+   say("hint", answer.hint)
+   say("metrics", answer.metrics_error)
+   say("on_event", answer.on_event.error and ("%s: %s"):format(answer.on_event.program or "-",
+      answer.on_event.error))
+   say("config", answer.config_error and "not taken: " .. answer.config_error)
+   local refused = answer.refused > 0 or answer.refused_streams > 0
    say("refused", refused and ("%s, %s that no plan asked for"):format(
-      report.count(s.refused, "message"), report.count(s.refused_streams, "stream")))
-   print_attackers(s, say)
-   say("ports", open_ports(s))
+      report.count(answer.refused, "message"), report.count(answer.refused_streams, "stream")))
+   print_attackers(answer, say)
+   say("ports", say_open_ports(answer))
 end
 
-local function print_fabric(s)
-   local f = s.fabric
+local function print_fabric(answer)
+   local f = answer.fabric
    if f then
       print("fabric      " .. (f.error and "cannot be swept: " .. f.error or f.swept
-         and ("swept %s, %d nodes, %d links%s"):format(report.ago(f.swept, s.now), f.nodes,
+         and ("swept %s, %d nodes, %d links%s"):format(report.ago(f.swept, answer.now), f.nodes,
             f.links, f.incomplete and ", not complete: " .. f.incomplete or "")
          or "not swept yet"))
    end
 end
 
-local function print_logs(s)
-   local l = s.logs
+local function print_logs(answer)
+   local l = answer.logs
    if l then
       local wrong = l.wrong > 0 and (", %s not understood"):format(report.count(l.wrong, "line"))
       local text = l.error and "cannot be read: " .. l.error
@@ -210,15 +211,16 @@ local function print_logs(s)
 end
 
 -- Lanes, widths and speeds below what they should be, and what is slow as a whole without any.
-local function print_evidence(s)
-   local rows = tables.map(s.evidence, function(e)
-      return { e.component, report.percent(e.left), report.ago(e.since, s.now), e.text }
+local function print_evidence(answer)
+   local rows = tables.map(answer.evidence, function(row)
+      return { row.component, report.percent(row.left), report.ago(row.since, answer.now),
+         row.text }
    end)
    if #rows > 0 then
       print ""
       report.table({ "COMPONENT", ">LEFT", "SINCE", "EVIDENCE" }, rows)
    end
-   for i, g in ipairs(s.throttled) do
+   for i, g in ipairs(answer.throttled) do
       if i == 1 then
          print ""
       end
@@ -227,16 +229,16 @@ local function print_evidence(s)
    end
 end
 
-local function print_verdicts(s)
-   if #s.verdicts > 0 then
-      local rows = tables.map(s.verdicts, function(v)
-         return { v.component, report.state(v), v.action or "watch", tostring(v.low),
-            report.ago(v.since, s.now) }
+local function print_verdicts(answer)
+   if #answer.verdicts > 0 then
+      local rows = tables.map(answer.verdicts, function(row)
+         return { row.component, report.state(row), row.action or "watch", tostring(row.low),
+            report.ago(row.since, answer.now) }
       end)
       print ""
       report.table({ "COMPONENT", "VERDICT", "ACTION", ">LOW", "SINCE" }, rows)
-      for _, v in ipairs(s.verdicts) do
-         local why = s.measure_remarks[v.component]
+      for _, v in ipairs(answer.verdicts) do
+         local why = answer.measure_remarks[v.component]
          if v.known then
             report.wrap(("%s: %s"):format(v.component, report.known(v.known)), "  ")
          end
@@ -247,18 +249,20 @@ local function print_verdicts(s)
    end
 end
 
-local function print_sets(s)
-   for i, v in ipairs(s.sets) do
+local function print_sets(answer)
+   for i, v in ipairs(answer.sets) do
       if i == 1 then
          print ""
       end
-      report.wrap(("%s (%s)"):format(v.text, report.ago(v.since, s.now)), "", "  ")
+      report.wrap(("%s (%s)"):format(v.text, report.ago(v.since, answer.now)), "", "  ")
    end
 end
 
-local function print_nodes(s)
-   local rows = tables.map(s.drained, function(v) return { v.node, "drained", v.reason } end)
-   for _, v in ipairs(s.held) do
+local function print_nodes(answer)
+   local rows = tables.map(answer.drained, function(row)
+      return { row.node, "drained", row.reason }
+   end)
+   for _, v in ipairs(answer.held) do
       rows[#rows + 1] = { v.node, "would drain", ("%s [%s]"):format(v.reason, v.why) }
    end
    if #rows > 0 then
@@ -267,35 +271,35 @@ local function print_nodes(s)
    end
 end
 
-local function print_alerts(s)
-   local first = math.max(1, #s.alerts - 4)
-   for i = first, #s.alerts do
+local function print_alerts(answer)
+   local first = math.max(1, #answer.alerts - 4)
+   for i = first, #answer.alerts do
       if i == first then
          print "\nlast alerts"
       end
-      report.wrap(s.alerts[i].text, ("  %-12s "):format(report.ago(s.alerts[i].time, s.now)),
-         (" "):rep(15))
+      report.wrap(answer.alerts[i].text, ("  %-12s "):format(report.ago(answer.alerts[i].time,
+         answer.now)), (" "):rep(15))
    end
 end
 
 --- Print what tautd answers.
-function status.show(s)
-   print_acting(s)
-   if s.acting and s.acting.blank then
+function status.show(answer)
+   print_acting(answer)
+   if answer.acting and answer.acting.blank then
       return -- it knows nothing of its own
    end
-   print_alarms(s)
-   print_mode(s)
-   print_checks(s)
-   print_learned(s)
-   print_fabric(s)
-   print_logs(s)
-   print_troubles(s)
-   print_verdicts(s)
-   print_sets(s)
-   print_evidence(s)
-   print_nodes(s)
-   print_alerts(s)
+   print_alarms(answer)
+   print_mode(answer)
+   print_checks(answer)
+   print_learned(answer)
+   print_fabric(answer)
+   print_logs(answer)
+   print_troubles(answer)
+   print_verdicts(answer)
+   print_sets(answer)
+   print_evidence(answer)
+   print_nodes(answer)
+   print_alerts(answer)
 end
 
 function status.run(args)

@@ -14,16 +14,16 @@ local HOME, REST, DOWN = "\27[H", "\27[K", "\27[J"
 
 function watch.setup(parser)
    parser:option("-n --interval"):description "Seconds between two looks (5)."
-      :argname "<seconds>":default "5":convert(function(v)
-         local n = tonumber(v)
+      :argname "<seconds>":default "5":convert(function(text)
+         local n = tonumber(text)
          return n and n >= 1 and n <= 3600 and n or nil,
-            ("--interval: expected seconds from 1 to 3600, got %s"):format(v)
+            ("--interval: expected seconds from 1 to 3600, got %s"):format(text)
       end)
    parser:option("--times"):description "Look so often, then end.":argname "<n>"
-      :convert(function(v)
-         local n = math.tointeger(tonumber(v))
+      :convert(function(text)
+         local n = math.tointeger(tonumber(text))
          return n and n >= 1 and n or nil,
-            ("--times: expected a whole number from 1 on, got %s"):format(v)
+            ("--times: expected a whole number from 1 on, got %s"):format(text)
       end)
 end
 
@@ -41,30 +41,32 @@ local function lines_of(fn, ...)
 end
 
 -- Where a look stands against the one before.
-local function head(args, s, before)
+local function head_lines(args, answer, before)
    local text = ("%s  tautd at %s"):format(os.date "%H:%M:%S", ask.where(args))
    if before then
       text = ("%s; since the last look %d jobs, %d tests, %d low"):format(text,
-         s.jobs_started - before.jobs_started, s.tests.good + s.tests.low + s.tests.void -
-         before.tests.good - before.tests.low - before.tests.void, s.tests.low - before.tests.low)
+         answer.jobs_started - before.jobs_started, answer.tests.good + answer.tests.low
+         + answer.tests.void -
+         before.tests.good - before.tests.low - before.tests.void,
+            answer.tests.low - before.tests.low)
    end
    return text
 end
 
-local function look(args, before)
+local function take_look(args, before)
    local s, err, unanswered = ask.request(args, "status", {}, TIMEOUT_MS)
    if not s then
       return nil, { os.date "%H:%M:%S", unanswered and ask.unanswered(args, err) or err }
    end
    s = ask.plain(s)
    local lines = lines_of(status.show, s)
-   table.insert(lines, 1, head(args, s, before))
+   table.insert(lines, 1, head_lines(args, s, before))
    table.insert(lines, 2, "")
    return s, lines
 end
 
 -- As much as fits; what does not is said.
-local function draw(lines)
+local function draw_lines(lines)
    local rows = sys.rows()
    local out = { HOME }
    local most = #lines > rows and rows - 1 or #lines
@@ -79,36 +81,36 @@ local function draw(lines)
 end
 
 -- Without a terminal: one after the other.
-local function list(lines)
+local function print_lines(lines)
    return sys.put(table.concat(lines, "\n") .. "\n\n")
 end
 
-local function each(args, show)
+local function show_each(args, show)
    local s, times = nil, 0
    local code = 0
-   local function turn()
-      local now, lines = look(args, s)
+   local function next_turn()
+      local now, lines = take_look(args, s)
       s, code = now or s, now and 0 or 1
       times = times + 1
       if not show(lines) or times == args.times then
          return loop.stop()
       end
-      loop.timer(math.floor(args.interval * 1000), turn)
+      loop.timer(math.floor(args.interval * 1000), next_turn)
    end
    for _, name in ipairs { "INT", "TERM", "HUP" } do
       loop.signal(name, loop.stop)
    end
-   loop.timer(0, turn)
+   loop.timer(0, next_turn)
    loop.run()
    return code
 end
 
 function watch.run(args)
    if not sys.isatty(1) then
-      return each(args, list)
+      return show_each(args, print_lines)
    end
    sys.put(OPEN)
-   local ok, code = pcall(each, args, draw)
+   local ok, code = pcall(show_each, args, draw_lines)
    sys.put(CLOSE)
    if not ok then
       error(code, 0)

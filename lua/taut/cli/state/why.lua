@@ -16,25 +16,26 @@ function why.setup(parser)
       :argname "<time>"
 end
 
-local function stamp(t)
-   return os.date("%m-%d %H:%M", math.floor(t))
+local function format_time(time)
+   return os.date("%m-%d %H:%M", math.floor(time))
 end
 
 ---------------------------------------------------------------- one job
 
-local function head(j)
-   local words = { ("job %s, %s of %s, %s"):format(j.label or j.id, j.name or "?", j.user or "?",
-      report.count(j.nodes or 0, "node")) }
-   if j.run_s then
-      words[#words + 1] = report.time(j.run_s)
+local function print_head(job)
+   local words = { ("job %s, %s of %s, %s"):format(job.label or job.id, job.name or "?",
+      job.user or "?", report.count(job.nodes or 0, "node")) }
+   if job.run_s then
+      words[#words + 1] = report.time(job.run_s)
    end
-   if j.state == "ended" then
-      words[#words + 1] = ("%s %s"):format(j.result or "ended", stamp(j.ended))
+   if job.state == "ended" then
+      words[#words + 1] = ("%s %s"):format(job.result or "ended", format_time(job.ended))
    else
-      words[#words + 1] = j.state == "pending" and "pending" or "running since " .. stamp(j.begin)
+      words[#words + 1] = job.state == "pending" and "pending" or "running since " ..
+         format_time(job.begin)
    end
-   if j.sent then
-      words[#words + 1] = ("moved %s"):format(report.bytes(j.sent + (j.received or 0)))
+   if job.sent then
+      words[#words + 1] = ("moved %s"):format(report.bytes(job.sent + (job.received or 0)))
    end
    return table.concat(words, ", ")
 end
@@ -44,29 +45,29 @@ local NAMES = { component = "component", placement = "placement", neighbours = "
    elsewhere = "processors", waiting = "processors" }
 
 -- What it is, what it cost, how that is known, how sure it is.
-local function title(f)
-   local name = NAMES[f.cause] or f.cause
-   if f.how == "not known" then
+local function finding_title(finding)
+   local name = NAMES[finding.cause] or finding.cause
+   if finding.how == "not known" then
       return name
    end
-   local words = { f.hi_s and report.lost_time(f.lo_s or 0, f.hi_s) }
-   words[#words + 1] = f.how
-   words[#words + 1] = f.sure and "confidence " .. f.sure or nil
+   local words = { finding.hi_s and report.lost_time(finding.lo_s or 0, finding.hi_s) }
+   words[#words + 1] = finding.how
+   words[#words + 1] = finding.sure and "confidence " .. finding.sure or nil
    return name .. ": " .. table.concat(words, ", ")
 end
 
-local function print_answer(d)
-   report.wrap(head(d.job), "", "  ")
+local function print_answer(answer)
+   report.wrap(print_head(answer.job), "", "  ")
    print()
-   report.wrap(d.verdict.text, "")
-   if #d.findings > 0 then
+   report.wrap(answer.verdict.text, "")
+   if #answer.findings > 0 then
       print()
    end
-   for _, f in ipairs(d.findings) do
+   for _, f in ipairs(answer.findings) do
       if f.how == "not known" then
-         report.wrap(title(f) .. ": " .. f.text, "  ", "    ")
+         report.wrap(finding_title(f) .. ": " .. f.text, "  ", "    ")
       else
-         print("  " .. title(f))
+         print("  " .. finding_title(f))
          report.wrap(f.text, "    ")
       end
    end
@@ -74,26 +75,26 @@ end
 
 ---------------------------------------------------------------- those that lost most
 
-local function hours(s)
-   return s >= 360000 and ("%.0f"):format(s / 3600) or ("%.2f"):format(s / 3600)
+local function format_hours(seconds)
+   return seconds >= 360000 and ("%.0f"):format(seconds / 3600) or ("%.2f"):format(seconds / 3600)
 end
 
-local function print_slow(d)
+local function print_slow(answer)
    local rows = {}
-   for i, j in ipairs(d.jobs) do
+   for i, j in ipairs(answer.jobs) do
       rows[i] = { tostring(j.label or j.id), j.user or "-", j.name or "-", tostring(j.nodes),
-         stamp(j.ended), report.time(j.run_s or 0), hours(j.lost_node_s),
+         format_time(j.ended), report.time(j.run_s or 0), format_hours(j.lost_node_s),
             lost.words[j.cause] or "-", j.component or j.node or "-" }
    end
    if #rows == 0 then
-      print(("no job is known to have lost time since %s"):format(stamp(d.since)))
+      print(("no job is known to have lost time since %s"):format(format_time(answer.since)))
       return
    end
    report.table({ ">JOB", "USER", "NAME", ">NODES", "ENDED", ">TOOK", ">LOST NODE-H", "TO",
       "WHERE" }, rows)
 end
 
-local function slow(args)
+local function show_slow(args)
    local since, err = when.since(args.since or "7d")
    if not since then
       report.complain("--since: ", err)
@@ -108,7 +109,7 @@ local function slow(args)
 end
 
 -- "1234_7.0" of a step: "1234_7", "0".  A name is nil where it is none of a job.
-local function split(text)
+local function split_label(text)
    local job, step = text, nil
    if text and text:find(".", 1, true) then
       job, step = text:match "^([%d_+]+)%.(%w+)$"
@@ -124,9 +125,9 @@ function why.run(args)
          or "--slow tells of all jobs: leave out the number")
       return 2
    elseif args.slow then
-      return slow(args)
+      return show_slow(args)
    end
-   local job, step = split(args.job)
+   local job, step = split_label(args.job)
    if args.job and not job then
       report.complain(("%s: expected a job such as 1234, 1234_7 or 1234+1"):format(args.job))
       return 2

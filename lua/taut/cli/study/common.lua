@@ -17,9 +17,9 @@ local common = {}
 
 --- A converter of lists: "5,10,15" by a converter of one.
 function common.list(one)
-   return function(v)
+   return function(text)
       local list = {}
-      for word in (v .. ","):gmatch "([^,]*)," do
+      for word in (text .. ","):gmatch "([^,]*)," do
          local value, err = one(word)
          if value == nil then
             return nil, err
@@ -31,40 +31,40 @@ function common.list(one)
 end
 
 --- Percent, 0 to 100, as a share.
-function common.percent(v)
-   local n = tonumber((v:gsub("%%$", "")))
+function common.percent(text)
+   local n = tonumber((text:gsub("%%$", "")))
    if not n or not (n >= 0 and n <= 100) then
-      return nil, "expected percent from 0 to 100, got " .. v
+      return nil, "expected percent from 0 to 100, got " .. text
    end
    return n / 100
 end
 
 --- Percent above 0.
-function common.some_percent(v)
-   local n, err = common.percent(v)
+function common.some_percent(text)
+   local n, err = common.percent(text)
    if n == 0 then
-      return nil, "expected percent above 0, got " .. v
+      return nil, "expected percent above 0, got " .. text
    end
    return n, err
 end
 
 function common.whole(least, most)
-   return function(v)
-      local n = math.tointeger(tonumber(v))
+   return function(text)
+      local n = math.tointeger(tonumber(text))
       return n and n >= least and n <= most and n or nil,
-         ("expected a whole number from %d to %d, got %s"):format(least, most, v)
+         ("expected a whole number from %d to %d, got %s"):format(least, most, text)
    end
 end
 
-function common.above_zero(v)
-   local n = tonumber(v)
-   return n and n > 0 and n < math.huge and n or nil, "expected a number above 0, got " .. v
+function common.above_zero(text)
+   local n = tonumber(text)
+   return n and n > 0 and n < math.huge and n or nil, "expected a number above 0, got " .. text
 end
 
 --- A motif's text; it is read when the machine is known.
-function common.motif(v)
-   local M, err = pattern.motif(v)
-   return M and v, err
+function common.motif(text)
+   local M, err = pattern.motif(text)
+   return M and text, err
 end
 
 ---------------------------------------------------------------- options
@@ -100,11 +100,11 @@ function common.setup_links(parser)
       :convert(common.whole(1, 1000))
 end
 
-local function part(v)
-   local k, n = v:match "^(%d+)/(%d+)$"
+local function part(text)
+   local k, n = text:match "^(%d+)/(%d+)$"
    k, n = math.tointeger(tonumber(k)), math.tointeger(tonumber(n))
    if not k or k < 1 or n < k or n > work.MOST_PARTS then
-      return nil, "expected K/N, such as 2/16, got " .. v
+      return nil, "expected K/N, such as 2/16, got " .. text
    end
    return { k, n }
 end
@@ -190,11 +190,11 @@ end
 ---------------------------------------------------------------- the machine
 
 -- Constants, and a sentence that says where they come from.
-local function constants(m, args)
+local function constants(opened, args)
    local start = { flops = args.flops or time.usual.flops, b = time.usual.b,
       message_s = args.message_us and args.message_us * 1e-6 or time.usual.message_s }
    if not args.calibrate then
-      m.waits = args.hottest
+      opened.waits = args.hottest
       return start, ("Assumed: %.3g flop/s a rank, %.3g us a message; --calibrate fits them.")
          :format(start.flops, start.message_s * 1e6)
    end
@@ -207,12 +207,12 @@ local function constants(m, args)
    f:close()
    local c
    if points then
-      c, err = calibrate.fit(m, points, start)
+      c, err = calibrate.fit(opened, points, start)
    end
    if not c then
       return nil, "calibration: " .. err
    end
-   m.waits = args.hottest or c.waits
+   opened.waits = args.hottest or c.waits
    return c, ("Fitted to %d points of %s: %.3g flop/s a rank, %.3g us a message, b = %.3g, " ..
       "ranks wait for the %s; mean error %.1f %%, largest %.1f %%."):format(c.points,
       args.calibrate, c.flops, c.message_s * 1e6, c.b,
@@ -252,26 +252,26 @@ end
 
 --- Links that may fail, by --kind.
 -- @return as Machine:links
-function common.links(s, args)
-   return s.machine:links(args.kind and #args.kind > 0 and args.kind or nil)
+function common.links(studied, args)
+   return studied.machine:links(args.kind and #args.kind > 0 and args.kind or nil)
 end
 
 --- Nodes of --nodelist; all without it.
 -- @return array of node numbers, or nil and what is wrong
-function common.nodes(s, list)
+function common.nodes(studied, list)
    local nodes, seen = {}, {}
    if not list then
-      for n = 1, #s.machine.topo.nodes do
+      for n = 1, #studied.machine.topo.nodes do
          nodes[n] = n
       end
       return nodes
    end
-   local names, err = hostlist.expand(list, #s.machine.topo.nodes + 1)
+   local names, err = hostlist.expand(list, #studied.machine.topo.nodes + 1)
    if not names then
       return nil, "--nodelist: " .. err
    end
    for i, name in ipairs(names) do
-      nodes[i] = s.machine.topo.node_id[name]
+      nodes[i] = studied.machine.topo.node_id[name]
       if not nodes[i] or seen[name] then
          return nil, ("--nodelist: %s '%s'"):format(seen[name] and "twice" or "no node", name)
       end
@@ -282,13 +282,13 @@ end
 
 --- One job on the nodes of --nodelist, the first `most` of all without it.
 -- @return array of it; or nil and what is wrong
-function common.one_job(s, args, most)
-   local nodes, err = common.nodes(s, args.nodelist)
+function common.one_job(studied, args, most)
+   local nodes, err = common.nodes(studied, args.nodelist)
    if not nodes then
       return nil, err
    end
    nodes = table.move(nodes, 1, math.min(#nodes, most or #nodes), 1, {})
-   return { jobs.on(s.machine, nodes, s.per_node) }
+   return { jobs.on(studied.machine, nodes, studied.per_node) }
 end
 
 return common

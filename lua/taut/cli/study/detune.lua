@@ -28,11 +28,11 @@ function command.setup(parser)
       :argname "<list>"
    parser:option("--measured"):description(
       "Fit how fast a host sends to a run: percent of the links' speed=times as long (25=3.42).")
-      :argname "<point>":convert(function(v)
-         local percent, ratio = v:match "^([%d.]+)%%?=([%d.]+)$"
+      :argname "<point>":convert(function(text)
+         local percent, ratio = text:match "^([%d.]+)%%?=([%d.]+)$"
          percent, ratio = tonumber(percent), tonumber(ratio)
          if not (percent and ratio and percent > 0 and percent < 100 and ratio >= 1) then
-            return nil, "expected PERCENT=RATIO such as 25=3.42, got " .. v
+            return nil, "expected PERCENT=RATIO such as 25=3.42, got " .. text
          end
          return { percent / 100, ratio }
       end)
@@ -40,9 +40,9 @@ function command.setup(parser)
    report.setup(parser)
 end
 
-local function patterns_of(s, args)
+local function patterns_of(studied, args)
    local list = {}
-   for _, p in ipairs(s.patterns) do
+   for _, p in ipairs(studied.patterns) do
       for size in ((args.bytes or "") .. ","):gmatch "([^,]*)," do
          list[#list + 1] = size == "" and p or p:gsub(",?bytes=[^,]*", ""):gsub(":,", ":") ..
             (p:find ":" and not p:match ":bytes=[^,]*$" and "," or p:find ":" and "" or ":") ..
@@ -63,13 +63,13 @@ local function with_full(shares)
    return list
 end
 
-local function report_of(s, o, rows, note)
-   local R = { title = "What slower links and injection would cost", notes = s.notes,
+local function report_of(studied, options, rows, note)
+   local R = { title = "What slower links and injection would cost", notes = studied.notes,
       heads = { "MOTIF", ">INJECTION" }, rows = {}, csv = { heads = { "pattern", "links",
       "injection", "ratio" }, rows = {} }, curves = { x = "speed of the links, %",
       y = "times as long", series = {} }, footer = { "Time relative to full speed." } }
    R.footer[2] = note ~= "" and note or nil
-   for _, share in ipairs(o.shares) do
+   for _, share in ipairs(options.shares) do
       R.heads[#R.heads + 1] = (">LINKS %g%%"):format(share * 100)
    end
    local at = {}
@@ -87,42 +87,44 @@ local function report_of(s, o, rows, note)
       table.insert(line.series.points, { r.links * 100, r.ratio })
       R.csv.rows[#R.csv.rows + 1] = { r.pattern, r.links, r.inject, r.ratio }
    end
-   R.data = { machine = s.path, constants = s.c, inject_Bps = s.machine.inject_Bps,
+   R.data = { machine = studied.path, constants = studied.c,
+      inject_Bps = studied.machine.inject_Bps,
       rows = json.array(rows) }
    return R
 end
 
 -- Fits the injection to the first pattern; a sentence, or nothing, or nil and what is wrong.
-local function fit(s, o, args)
+local function fit_injection(studied, options, args)
    if not args.measured then
       return ""
    end
-   local M = pattern.motif(o.patterns[1])
-   local both = setmetatable({ shares = { args.measured[1], 1 } }, { __index = o })
-   local solved, err = detune.solve(s.machine, M, o.list, both)
+   local M = pattern.motif(options.patterns[1])
+   local both = setmetatable({ shares = { args.measured[1], 1 } }, { __index = options })
+   local solved, err = detune.solve(studied.machine, M, options.list, both)
    local Bps
    if solved then
-      Bps, err = detune.fit_inject(s.machine, solved, args.measured[1], args.measured[2], s.c)
+      Bps, err = detune.fit_inject(studied.machine, solved, args.measured[1], args.measured[2],
+         studied.c)
    end
    if not Bps then
       return nil, err
    end
-   s.machine.inject_Bps = Bps
+   studied.machine.inject_Bps = Bps
    return ("Injection fitted to %g times as long at %g%%: %s a node."):format(args.measured[2],
       args.measured[1] * 100, terminal.bandwidth(Bps))
 end
 
 -- All nodes are many for the default, an all-to-all.
-local function usual_jobs(s, args)
+local function jobs_as_usual(studied, args)
    local most = not args.nodelist and (not args.pattern or #args.pattern == 0) and MOST_EXCHANGE
-   return common.one_job(s, args, most or nil)
+   return common.one_job(studied, args, most or nil)
 end
 
 function command.run(args)
    local s, err = common.open(args, DEFAULT)
    local list, may, note
    if s then
-      list, err = mix.jobs(s, args, usual_jobs)
+      list, err = mix.jobs(s, args, jobs_as_usual)
    end
    if list then
       may, err = common.links(s, args)
@@ -131,7 +133,7 @@ function command.run(args)
       known = s.known, shares = with_full(args.links or detune.shares),
       inject = args.injection or { 1 }, list = list }
    if o then
-      note, err = fit(s, o, args)
+      note, err = fit_injection(s, o, args)
    end
    if not note then
       return common.fail(err)

@@ -27,21 +27,22 @@ function further.open(args, default)
 end
 
 --- Fail more and more cables.
--- @param f of further.open
+-- @param study of further.open
 -- @param most cables, where --most does not say it
--- @param o { cost, days } of repair.when
+-- @param options { cost, days } of repair.when
 -- @return as repair.when; nil and the exit status where there is nothing to print
-function further.failures(f, args, most, o)
-   local s = f.scene
-   local spec = { links = f.links, seeds = args.seeds or 8, most = args.most or most }
+function further.failures(study, args, most, options)
+   local s = study.scene
+   local spec = { links = study.links, seeds = args.seeds or 8, most = args.most or most }
    local tasks = repair.tasks(spec)
    local results, status = common.solve(args, tasks, function(task)
-      return repair.task(s.machine, f.works, s.known or {}, s.c, spec, task)
+      return repair.task(s.machine, study.works, s.known or {}, s.c, spec, task)
    end)
    if not results then
       return nil, status
    end
-   return repair.when(tasks, results, { nodes = f.busy, cost = o.cost, days = o.days })
+   return repair.when(tasks, results, { nodes = study.busy, cost = options.cost,
+      days = options.days })
 end
 
 return further

@@ -22,40 +22,45 @@ function command.setup(parser)
    report.setup(parser)
 end
 
-local function advice(r)
-   if r.best >= 1 then
+local function advice_in_words(result)
+   if result.best >= 1 then
       return "Full injection is best: the nodes limit, not the network."
    end
-   local v = inject.variables(r.best)[1]
-   return ("Inject at %g%%: %.1f %% less time predicted. export %s=%s (%s)"):format(r.best * 100,
-      r.gain * 100, v.name, v.value, v.what)
+   local v = inject.variables(result.best)[1]
+   return ("Inject at %g%%: %.1f %% less time predicted. export %s=%s (%s)"):format(result.best
+      * 100, result.gain * 100, v.name, v.value, v.what)
 end
 
 -- What limits only how much is under way.
-local function elsewhere(r)
+local function elsewhere_in_words(result)
    local list = {}
-   for i, v in ipairs(inject.variables(r.best)) do
+   for i, v in ipairs(inject.variables(result.best)) do
       list[i - 1] = ("%s=%s (%s)"):format(v.name, v.value, v.what)
    end
-   return r.best < 1 and ("Elsewhere limits of what is under way, to try first with taut study " ..
+   return result.best < 1
+      and ("Elsewhere limits of what is under way, to try first with taut study " ..
       "run: %s."):format(table.concat(list, ", ")) or nil
 end
 
-local function report_of(s, text, r)
-   local R = { title = ("Injection: %s"):format(text), notes = s.notes, heads = { ">INJECTION",
-      ">TIME", ">OF FULL" }, rows = {}, csv = { heads = { "injection", "time_s", "ratio" },
+local function report_of(studied, text, result)
+   local R = { title = ("Injection: %s"):format(text), notes = studied.notes,
+      heads = { ">INJECTION", ">TIME", ">OF FULL" }, rows = {},
+         csv = { heads = { "injection", "time_s", "ratio" },
       rows = {} }, curves = { x = "injection, %", y = "time, of that at full", series = {
-      { name = text, points = {} } } }, footer = { advice(r), ("Congestion as assumed in doc/" ..
-      "study.md, K = %g."):format(s.c.congestion or inject.congestion), elsewhere(r) } }
-   for i, p in ipairs(r.curve) do
+      { name = text, points = {} } } }, footer = { advice_in_words(result),
+         ("Congestion as assumed in doc/" ..
+      "study.md, K = %g."):format(studied.c.congestion or inject.congestion),
+      elsewhere_in_words(result) } }
+   for i, p in ipairs(result.curve) do
       R.rows[i] = { ("%g%%"):format(p.share * 100), ("%.4g ms"):format(p.time_s * 1e3),
          ("%.3f"):format(p.ratio) }
       R.csv.rows[i] = { p.share, p.time_s, p.ratio }
       R.curves.series[1].points[i] = { p.share * 100, p.ratio }
    end
-   R.data = { machine = s.path, pattern = text, best = r.best, gain = r.gain,
-      inject_s = r.inject_s, load_s = r.load_s, curve = json.array(r.curve), advice = advice(r),
-      variables = json.array(inject.variables(r.best)) }
+   R.data = { machine = studied.path, pattern = text, best = result.best, gain = result.gain,
+      inject_s = result.inject_s, load_s = result.load_s, curve = json.array(result.curve),
+         advice = advice_in_words(result),
+      variables = json.array(inject.variables(result.best)) }
    return R
 end
 

@@ -34,12 +34,13 @@ local function tasks_of(shares, seeds)
 end
 
 -- One set of links.
-local function solve(m, task, args, known, may)
-   local overlay, err = m:draw { share = task.share, seed = task.seed, links = may, known = known }
+local function solve_links(model, task, args, known, may)
+   local overlay, err = model:draw { share = task.share, seed = task.seed, links = may,
+      known = known }
    if not overlay then
       return nil, err
    end
-   return latency.curve(m, overlay, { loads = args.load, hop_ns = args.hop_ns,
+   return latency.curve(model, overlay, { loads = args.load, hop_ns = args.hop_ns,
       packet_bytes = args.packet })
 end
 
@@ -65,9 +66,9 @@ local function curve_of(share, tasks, results)
    return out
 end
 
-local function report_of(path, m, shares, curves)
+local function report_of(path, model, shares, curves)
    local R = { title = "Latency of uniform random traffic", notes = { ("%s: ways by %s."):format(
-      path, m.level) }, heads = { ">LOAD" }, rows = {}, csv = { heads = { "failed", "load",
+      path, model.level) }, heads = { ">LOAD" }, rows = {}, csv = { heads = { "failed", "load",
       "latency_s", "saturated" }, rows = {} }, curves = { x = "offered load, % of the injection",
       y = "latency, us", series = {} }, footer = { "Microseconds, mean over messages and seeds; " ..
       "full: some link is asked for more than it carries." }, data = { machine = path,
@@ -101,7 +102,7 @@ function command.run(args)
    local shares, curves = args.failed or { 0, 0.1, 0.2, 0.3 }, {}
    local tasks, known = tasks_of(shares, args.seeds or 8), next(found.left) and found.left or nil
    local results, status = common.solve(args, tasks, function(task)
-      return solve(m, task, args, known, may)
+      return solve_links(m, task, args, known, may)
    end)
    for k, share in ipairs(results and shares or {}) do
       curves[k] = curve_of(share, tasks, results)

@@ -46,12 +46,12 @@ local function lost_line(row)
    return any and line or nil
 end
 
-local function label(row, spec)
+local function row_label(row, spec)
    return ("%s, %s%s"):format(row.pattern, terminal.count(row.jobs, "job"),
       #spec.speeds > 1 and (", %g%%"):format(row.speed * 100) or "")
 end
 
-local function example(rows)
+local function example_of(rows)
    for _, row in ipairs(rows) do
       for _, cell in ipairs(row.cells) do
          if cell.example then
@@ -61,10 +61,11 @@ local function example(rows)
    end
 end
 
-local function report_of(s, spec, rows)
+local function report_of(studied, spec, rows)
    local R = { title = spec.left and ("What slow links cost (%g%% of their speed)"):format(
-      spec.left * 100) or "What failed links cost", notes = s.notes, heads = { "MOTIF", ">JOBS",
-      ">SPEED" }, rows = {}, csv = { heads = { "pattern", "jobs", "ranks", "speed", "share",
+      spec.left * 100) or "What failed links cost", notes = studied.notes,
+      heads = { "MOTIF", ">JOBS", ">SPEED" }, rows = {},
+         csv = { heads = { "pattern", "jobs", "ranks", "speed", "share",
       "mean_percent", "sd", "least", "most", "unroutable", "seeds" }, rows = {} },
       curves = { x = "links out, %", y = "longer, %", series = {} }, footer = {
       ("Mean degradation of the run time in %%, ± standard deviation over %s. No way: in so many" ..
@@ -75,7 +76,7 @@ local function report_of(s, spec, rows)
    end
    for _, row in ipairs(rows) do
       local text = { row.pattern, tostring(row.jobs), ("%g%%"):format(row.speed * 100) }
-      local series = { name = label(row, spec), points = {} }
+      local series = { name = row_label(row, spec), points = {} }
       for k, cell in ipairs(row.cells) do
          text[#text + 1] = cell_text(cell)
          R.csv.rows[#R.csv.rows + 1] = { row.pattern, row.jobs, row.ranks, row.speed,
@@ -88,23 +89,25 @@ local function report_of(s, spec, rows)
       R.rows[#R.rows + 1] = lost_line(row)
       table.insert(R.curves.series, series)
    end
-   local pair = example(rows)
+   local pair = example_of(rows)
    R.footer[#R.footer + 1] = pair and ("Without a way, for example: %s."):format(pair) or nil
-   R.data = { machine = s.path, level = s.machine.level, shares = json.array(spec.shares),
-      seeds = spec.seeds, left = spec.left or 0, constants = s.c, rows = json.array(rows) }
+   R.data = { machine = studied.path, level = studied.machine.level,
+      shares = json.array(spec.shares),
+      seeds = spec.seeds, left = spec.left or 0, constants = studied.c, rows = json.array(rows) }
    return R
 end
 
-local function spec_of(s, args)
-   local real, note = mix.real(s, args)
+local function spec_of(studied, args)
+   local real, note = mix.real(studied, args)
    if real == false then
       return nil, note
    end
-   s.notes[#s.notes + 1] = note
-   return { patterns = s.patterns, jobs = real and { #real } or args.split or { 1 }, real = real,
+   studied.notes[#studied.notes + 1] = note
+   return { patterns = studied.patterns, jobs = real and { #real } or args.split or { 1 },
+      real = real,
       speeds = args.speed or { 1 }, seeds = args.seeds or 8, shares = args.failed or links.shares,
-      left = args.slow, per_node = s.per_node, ranks = args.ranks, shape = args.shape,
-      known = s.known }
+      left = args.slow, per_node = studied.per_node, ranks = args.ranks, shape = args.shape,
+      known = studied.known }
 end
 
 function command.run(args)

@@ -30,31 +30,32 @@ function command.setup(parser, split)
 end
 
 -- Jobs as they lie on their nodes: laid out, and a sentence about them.
-local function laid(s, list, out)
+local function lay_out(studied, list, out)
    if not list then
       return nil, out
    elseif #list == 0 then
       return nil, "no job of two nodes or more: nothing loads the network (--split, --trace)"
    end
-   return mix.layout(s.machine, list, s.per_node), ("%d jobs of two nodes or more%s."):format(#list,
-      out > 0 and (", %d others left out"):format(out) or "")
+   return mix.layout(studied.machine, list, studied.per_node),
+      ("%d jobs of two nodes or more%s."):format(#list, out > 0
+      and (", %d others left out"):format(out) or "")
 end
 
-local function running(s, args)
-   local list, out = mix.squeue(s.machine, args.squeue)
+local function running_jobs(studied, args)
+   local list, out = mix.squeue(studied.machine, args.squeue)
    if not list then
       return nil, out .. "; --split and --trace do without Slurm"
    end
-   return laid(s, list, out)
+   return lay_out(studied, list, out)
 end
 
-local function of_trace(s, args)
+local function jobs_of_trace(studied, args)
    local f, err = io.open(args.trace)
    if not f then
       return nil, err
    end
    local all
-   all, err = mix.trace(f:lines(), args.trace, s.per_node)
+   all, err = mix.trace(f:lines(), args.trace, studied.per_node)
    f:close()
    return all, err
 end
@@ -68,11 +69,12 @@ local function of_store(_, args)
    return mix.stored(data.jobs, since)
 end
 
-local function alike(s, args)
-   local M, err = pattern.motif(s.patterns[1])
+local function jobs_alike(studied, args)
+   local M, err = pattern.motif(studied.patterns[1])
    local list
    if M then
-      list, err = jobs.lay(s.machine, { count = args.split, shape = M.shape, per_node = s.per_node,
+      list, err = jobs.lay(studied.machine, { count = args.split, shape = M.shape,
+         per_node = studied.per_node,
          seed = 1 })
    end
    return list, list and ("%d alike jobs of %d ranks."):format(#list, list[1].ranks) or err
@@ -81,14 +83,14 @@ end
 --- The machine's real jobs, where an option asks for them.
 -- @return jobs as jobs.lay gives them, and a sentence; nil where none is asked for; or false and
 --   what is wrong
-function command.real(s, args)
+function command.real(studied, args)
    local list, note
    if args.running then
-      list, note = running(s, args)
+      list, note = running_jobs(studied, args)
    elseif args.trace or args.stored then
-      list, note = (args.trace and of_trace or of_store)(s, args)
+      list, note = (args.trace and jobs_of_trace or of_store)(studied, args)
       if list then
-         list, note = laid(s, mix.place(s.machine, mix.at(list, args.at)))
+         list, note = lay_out(studied, mix.place(studied.machine, mix.at(list, args.at)))
       end
    else
       return nil
@@ -97,23 +99,23 @@ function command.real(s, args)
 end
 
 --- Jobs by any of the options.
--- @param usual function(s, args) → jobs, a sentence; where none was given: those that run
+-- @param usual function(studied, args) → jobs, a sentence; where none was given: those that run
 -- @return jobs, a sentence; or nil and what is wrong
-function command.jobs(s, args, usual)
-   local list, note = command.real(s, args)
+function command.jobs(studied, args, usual)
+   local list, note = command.real(studied, args)
    if list == nil then
-      list, note = (args.split and alike or usual or running)(s, args)
+      list, note = (args.split and jobs_alike or usual or running_jobs)(studied, args)
    end
    if list then
-      s.notes[#s.notes + 1] = note
+      studied.notes[#studied.notes + 1] = note
    end
    return list or nil, note
 end
 
 --- Works for taut.study.repair: one for each pattern, over all jobs.
 -- @return works, nodes that are busy; or nil and what is wrong
-function command.works(s, args)
-   local list, note = command.jobs(s, args)
+function command.works(studied, args)
+   local list, note = command.jobs(studied, args)
    if not list then
       return nil, note
    end
@@ -121,16 +123,16 @@ function command.works(s, args)
    for _, j in ipairs(list) do
       nodes = nodes + j.nodes
    end
-   for i, text in ipairs(s.patterns) do
+   for i, text in ipairs(studied.patterns) do
       local M, err = pattern.motif(text)
       local phases
       if M then
-         phases, err = load.of(s.machine, M, list, s.per_node)
+         phases, err = load.of(studied.machine, M, list, studied.per_node)
       end
       if not phases then
          return nil, err
       end
-      works[i] = { phases = phases, nodes = nodes / #s.patterns }
+      works[i] = { phases = phases, nodes = nodes / #studied.patterns }
    end
    return works, nodes
 end

@@ -52,24 +52,24 @@ local function rate_of(topo, args)
    return rate, ("%d cables failed in %g days: %.3g a day."):format(n, days, rate)
 end
 
-local function when(o)
-   if not o.days then
+local function days_in_words(outcome)
+   if not outcome.days then
       return "not within --most", ""
    end
-   return ("%.0f days"):format(o.days), ("%.0f to %.0f"):format(o.early, o.late)
+   return ("%.0f days"):format(outcome.days), ("%.0f to %.0f"):format(outcome.early, outcome.late)
 end
 
-local function report_of(s, days, list, rate)
-   local R = { title = "When the next threshold is reached", notes = s.notes, heads = {
+local function report_of(studied, days, list, rate)
+   local R = { title = "When the next threshold is reached", notes = studied.notes, heads = {
       ">DEGRADATION", ">MORE FAILED", ">IN", ">ONE SD" }, rows = {}, csv = { heads = { "limit",
       "failed", "days", "early", "late" }, rows = {} }, curves = curve.of_failures(list) }
    for i, o in ipairs(days) do
-      local text, spread = when(o)
+      local text, spread = days_in_words(o)
       R.rows[i] = { ("%g%%"):format(o.limit * 100), o.failed and ("%.0f"):format(o.failed) or "-",
          text, spread }
       R.csv.rows[i] = { o.limit, o.failed, o.days, o.early, o.late }
    end
-   R.data = { machine = s.path, per_day = rate, limits = json.array(days),
+   R.data = { machine = studied.path, per_day = rate, limits = json.array(days),
       curve = json.array(list) }
    return R
 end

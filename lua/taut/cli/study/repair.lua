@@ -26,36 +26,38 @@ function command.setup(parser)
    report.setup(parser)
 end
 
-local function names(topo, step)
+local function names_of_step(topo, step)
    return topo.components[step.component] .. (step.back and " and back" or "")
 end
 
-local function steps_table(s, R, order)
-   R.heads, R.csv = { ">#", "CABLE", ">LEFT", ">GAIN" }, { heads = { "order", "component", "left",
-      "gain", "pairs_without_way" }, rows = {} }
+local function steps_table(studied, page, order)
+   page.heads, page.csv = { ">#", "CABLE", ">LEFT", ">GAIN" },
+      { heads = { "order", "component", "left", "gain", "pairs_without_way" }, rows = {} }
    for i, step in ipairs(order.steps) do
-      R.rows[i] = { tostring(i), names(s.machine.topo, step), terminal.percent(step.left),
-         ("%.2f%%"):format(step.gain * 100) }
-      R.csv.rows[i] = { i, s.machine.topo.components[step.component], step.left, step.gain,
+      page.rows[i] = { tostring(i), names_of_step(studied.machine.topo, step),
+         terminal.percent(step.left), ("%.2f%%"):format(step.gain * 100) }
+      page.csv.rows[i] = { i, studied.machine.topo.components[step.component], step.left, step.gain,
          step.lost }
    end
 end
 
-local function footer(R, order, busy, list, pays, args)
+local function add_footer(page, order, busy, list, pays, args)
    if order.tried == 0 then
-      R.footer[#R.footer + 1] = "Every link is whole, as far as is known: nothing to repair."
+      page.footer[#page.footer + 1] = "Every link is whole, as far as is known: nothing to repair."
    else
-      R.footer[#R.footer + 1] = ("GAIN: of the time of the jobs' iterations, by this repair and " ..
+      page.footer[#page.footer + 1] =
+         ("GAIN: of the time of the jobs' iterations, by this repair and " ..
          "those above it. Today they take %.2f %% more than with every link whole: %.1f " ..
-         "node-hours a day."):format((order.now / order.healthy - 1) * 100, math.max(0,
-         order.now / order.healthy - 1) * busy * 24)
+         "node-hours a day."):format((order.now / order.healthy - 1) * 100,
+         math.max(0, order.now / order.healthy - 1) * busy * 24)
    end
    if order.lost > 0 then
-      R.footer[#R.footer + 1] = ("Today %d pairs have no way at all."):format(order.lost)
+      page.footer[#page.footer + 1] = ("Today %d pairs have no way at all."):format(order.lost)
    end
    if list then
       local last = pays or list[#list]
-      R.footer[#R.footer + 1] = (pays and "A maintenance of %g node-hours pays after %d more " ..
+      page.footer[#page.footer + 1] = (pays
+         and "A maintenance of %g node-hours pays after %d more " ..
          "failed cables: then %.1f node-hours a day are lost." or "A maintenance of %g " ..
          "node-hours does not pay with %d more failed cables: %.1f node-hours a day."):format(
          args.maintenance, last.failed, last.lost_per_day)
@@ -88,7 +90,7 @@ function command.run(args)
    local R = { title = "Repairs, the one that brings most first", notes = s.notes, rows = {},
       footer = {} }
    steps_table(s, R, order)
-   footer(R, order, f.busy, list, pays, args)
+   add_footer(R, order, f.busy, list, pays, args)
    for _, step in ipairs(order.steps) do
       step.name = s.machine.topo.components[step.component]
    end

@@ -14,28 +14,28 @@ local common = require "taut.cli.topology.common"
 local report = {}
 
 -- RFC 4180; a text that a spreadsheet would take for a formula gets an apostrophe before it.
-local function field(v)
-   if v == nil then
+local function csv_field(value)
+   if value == nil then
       return ""
-   elseif math.type(v) == "float" then
-      return v == v and ("%.8g"):format(v) or ""
-   elseif type(v) ~= "string" then
-      return tostring(v)
+   elseif math.type(value) == "float" then
+      return value == value and ("%.8g"):format(value) or ""
+   elseif type(value) ~= "string" then
+      return tostring(value)
    end
-   v = v:gsub("%c", " ")
-   if v:find "^[=+@-]" then
-      v = "'" .. v
+   value = value:gsub("%c", " ")
+   if value:find "^[=+@-]" then
+      value = "'" .. value
    end
-   return v:find '[",]' and '"' .. v:gsub('"', '""') .. '"' or v
+   return value:find '[",]' and '"' .. value:gsub('"', '""') .. '"' or value
 end
 
 --- @return text
-function report.csv(R)
+function report.csv(page)
    local lines = {}
-   for i, row in ipairs { R.csv.heads, table.unpack(R.csv.rows) } do
+   for i, row in ipairs { page.csv.heads, table.unpack(page.csv.rows) } do
       local parts = {}
-      for k = 1, #R.csv.heads do
-         parts[k] = field(row[k])
+      for k = 1, #page.csv.heads do
+         parts[k] = csv_field(row[k])
       end
       lines[i] = table.concat(parts, ",")
    end
@@ -48,9 +48,9 @@ local STYLE = "body{font:15px/1.5 sans-serif;max-width:60em;margin:2em auto;padd
    ".n{text-align:right;font-variant-numeric:tabular-nums}svg{max-width:100%;height:auto}" ..
    "pre{background:#f3f5f7;padding:1em;overflow:auto}"
 
-local function cells(tag, R, row)
+local function html_cells(tag, page, row)
    local parts = {}
-   for i, h in ipairs(R.heads) do
+   for i, h in ipairs(page.heads) do
       local class = h:sub(1, 1) == ">" and ' class="n"' or ""
       parts[i] = ("<%s%s>%s</%s>"):format(tag, class, svg.escape((row[i]:gsub("^>", ""))), tag)
    end
@@ -59,44 +59,44 @@ end
 
 --- One file with everything in it.
 -- @return text
-function report.html(R)
+function report.html(page)
    local h = { "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>" ..
-      svg.escape(R.title) .. "</title><style>" .. STYLE .. "</style></head><body><h1>" ..
-      svg.escape(R.title) .. "</h1>" }
-   for _, note in ipairs(R.notes) do
+      svg.escape(page.title) .. "</title><style>" .. STYLE .. "</style></head><body><h1>" ..
+      svg.escape(page.title) .. "</h1>" }
+   for _, note in ipairs(page.notes) do
       h[#h + 1] = "<p>" .. svg.escape(note) .. "</p>"
    end
-   if R.curves then
-      h[#h + 1] = curve.svg(R, true)
+   if page.curves then
+      h[#h + 1] = curve.svg(page, true)
    end
-   h[#h + 1] = "<table><thead>" .. cells("th", R, R.heads) .. "</thead><tbody>"
-   for _, row in ipairs(R.rows) do
-      h[#h + 1] = cells("td", R, row)
+   h[#h + 1] = "<table><thead>" .. html_cells("th", page, page.heads) .. "</thead><tbody>"
+   for _, row in ipairs(page.rows) do
+      h[#h + 1] = html_cells("td", page, row)
    end
    h[#h + 1] = "</tbody></table>"
-   for _, note in ipairs(R.footer or {}) do
+   for _, note in ipairs(page.footer or {}) do
       h[#h + 1] = "<p>" .. svg.escape(note) .. "</p>"
    end
-   h[#h + 1] = "<details><summary>Values</summary><pre>" .. svg.escape(report.csv(R)) ..
+   h[#h + 1] = "<details><summary>Values</summary><pre>" .. svg.escape(report.csv(page)) ..
       "</pre></details></body></html>\n"
    return table.concat(h, "\n")
 end
 
-local function print_all(R)
-   terminal.wrap(R.title, "")
-   for _, note in ipairs(R.notes) do
+local function print_all(page)
+   terminal.wrap(page.title, "")
+   for _, note in ipairs(page.notes) do
       terminal.wrap(note, "")
    end
    print ""
    local rows = {}
-   for i, row in ipairs(R.rows) do
+   for i, row in ipairs(page.rows) do
       rows[i] = { table.unpack(row) }
    end
-   common.table(R.heads, rows)
-   if R.footer and #R.footer > 0 then
+   common.table(page.heads, rows)
+   if page.footer and #page.footer > 0 then
       print ""
    end
-   for _, note in ipairs(R.footer or {}) do
+   for _, note in ipairs(page.footer or {}) do
       terminal.wrap(note, "")
    end
 end
@@ -112,29 +112,29 @@ end
 
 --- Give it in every form that was asked for.
 -- @return exit status
-function report.give(R, args)
+function report.give(page, args)
    local wrong = {}
-   local function note(ok, err)
+   local function note_written(ok, err)
       wrong[#wrong + 1] = not ok and err or nil
    end
    if args.csv then
-      note(save.text(args.csv, report.csv(R)))
+      note_written(save.text(args.csv, report.csv(page)))
    end
-   if (args.svg or args.png) and not R.curves then
+   if (args.svg or args.png) and not page.curves then
       wrong[#wrong + 1] = "this answer has no curves: --svg and --png have nothing to draw"
    elseif args.svg then
-      note(save.text(args.svg, curve.svg(R)))
+      note_written(save.text(args.svg, curve.svg(page)))
    end
-   if args.png and R.curves then
-      note(save.png(args.png, curve.svg(R)))
+   if args.png and page.curves then
+      note_written(save.png(args.png, curve.svg(page)))
    end
    if args.html then
-      note(save.text(args.html, report.html(R)))
+      note_written(save.text(args.html, report.html(page)))
    end
    if args.json then
-      print(json.encode(R.data, 2))
+      print(json.encode(page.data, 2))
    elseif args.csv ~= "-" and args.svg ~= "-" and args.html ~= "-" then
-      print_all(R)
+      print_all(page)
    end
    for _, err in ipairs(wrong) do
       terminal.complain("study: ", err)

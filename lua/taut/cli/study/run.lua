@@ -16,8 +16,8 @@ function command.setup(parser)
       :convert(common.list(common.some_percent))
    parser:option("--set"):description(
       "Variable that is set to the share (APRUN_BALANCED_INJECTION).")
-      :argname "<name>":convert(function(v)
-         return v:match "^[%a_][%w_]*$", "expected the name of a variable, got " .. v
+      :argname "<name>":convert(function(text)
+         return text:match "^[%a_][%w_]*$", "expected the name of a variable, got " .. text
       end)
    parser:option("--before"):description(
       "Command run before, with {} for the share: detunes links, say.") :argname "<command>"

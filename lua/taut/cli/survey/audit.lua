@@ -24,19 +24,19 @@ function audit.setup(parser)
       :argname "<name>"
    parser:option("--limit"):description(
       "With --all: minutes that the job may take (default: as it is likely to).")
-      :argname "<min>":convert(function(v)
-         local min = math.tointeger(tonumber(v))
+      :argname "<min>":convert(function(text)
+         local min = math.tointeger(tonumber(text))
          return min and min >= 1 and min <= 1440 and min or nil,
-            ("--limit: expected 1 to 1440 minutes, got %s"):format(v)
+            ("--limit: expected 1 to 1440 minutes, got %s"):format(text)
       end)
    parser:option("--at"):description(
       "With --all: on as many as test the links of this router."):argname "<router>"
    parser:flag("--solo"):description "No shared tests: each link by one pair of nodes only."
    parser:option("--time"):description "One test lasts so long (default: survey.test_ms)."
-      :argname "<ms>":convert(function(v)
-         local ms = math.tointeger(tonumber(v))
+      :argname "<ms>":convert(function(text)
+         local ms = math.tointeger(tonumber(text))
          return ms and ms >= wire.TEST_MIN_MS and ms <= wire.TEST_MAX_MS and ms or nil,
-            ("--time: expected %d to %d, got %s"):format(wire.TEST_MIN_MS, wire.TEST_MAX_MS, v)
+            ("--time: expected %d to %d, got %s"):format(wire.TEST_MIN_MS, wire.TEST_MAX_MS, text)
       end)
    parser:option("--progress"):description "bar, lines or none (default: a bar on a terminal)."
       :choices { "bar", "lines", "none" }:argname "<how>"
@@ -50,15 +50,15 @@ local function status_of(found)
    return found.complete and 0 or INCOMPLETE
 end
 
-local function hold(args)
+local function hold_checks(args)
    local bar = progress.new("audit", args.progress)
    local kept = json.array {}
    local last, err = step.hold("audit", { solo = args.solo, test_ms = args.time, tag = args.tag }, {
-      begin = function(m) bar:begin(m) end,
-      wait = function(m) bar:say(m.why) end,
-      round = function(m)
-         bar:round(m)
-         for _, row in ipairs(m.results or {}) do
+      begin = function(message) bar:begin(message) end,
+      wait = function(message) bar:say(message.why) end,
+      round = function(message)
+         bar:round(message)
+         for _, row in ipairs(message.results or {}) do
             if args.json then
                kept[#kept + 1] = row
             else
@@ -110,7 +110,7 @@ function audit.run(args)
       io.stderr:write("taut: audit: ", err, "\n") -- the step's first process answers --json
       return FAILED
    end
-   return hold(args)
+   return hold_checks(args)
 end
 
 return audit

@@ -5,46 +5,48 @@ local report = require "taut.report"
 
 local audit = {}
 
-local function mb(bps)
+local function format_mb(bps)
    return ("%.2f"):format((bps or 0) / 1e6)
 end
 
 -- `n4 to n6, uplink, shared: 46.98 MB/s in 80 ms`.
-local function plain(r)
-   local text = ("%s to %s, %s%s: "):format(r.src, r.dst, r.about,
-      r.mode == "S" and ", shared" or "")
-   if r.class == "void" then
-      text = text .. "not measured: " .. (r.why or "no reason given")
+local function plain_line(result)
+   local text = ("%s to %s, %s%s: "):format(result.src, result.dst, result.about,
+      result.mode == "S" and ", shared" or "")
+   if result.class == "void" then
+      text = text .. "not measured: " .. (result.why or "no reason given")
    else
-      text = text .. ("%s MB/s in %.0f ms"):format(mb(r.bw_Bps), r.seconds * 1000)
-      if r.class == "low" then
-         text = text .. (" LOW: %s of %s"):format(report.percent(r.ratio), mb(r.expected_Bps))
+      text = text .. ("%s MB/s in %.0f ms"):format(format_mb(result.bw_Bps), result.seconds * 1000)
+      if result.class == "low" then
+         text = text .. (" LOW: %s of %s"):format(report.percent(result.ratio),
+            format_mb(result.expected_Bps))
       end
    end
-   return r.again and text .. " (again)" or text
+   return result.again and text .. " (again)" or text
 end
 
 --- One test: `n4 X+CE n6 (nid00004 to nid00006): 0.0800 seconds = 46.98 MB/sec`, as TopoBW has it,
 -- or in plain words.
--- @param r row of survey/audit.lua
-function audit.line(r)
-   if r.about then
-      return plain(r)
+-- @param result row of survey/audit.lua
+function audit.line(result)
+   if result.about then
+      return plain_line(result)
    end
-   local text = ("%s %s%s%s %s (nid%05d to nid%05d): "):format(r.src, r.dir, r.kind, r.mode, r.dst,
-      r.from, r.to)
-   if r.class == "void" then
-      text = text .. "not measured: " .. (r.why or "no reason given")
+   local text = ("%s %s%s%s %s (nid%05d to nid%05d): "):format(result.src, result.dir, result.kind,
+      result.mode, result.dst, result.from, result.to)
+   if result.class == "void" then
+      text = text .. "not measured: " .. (result.why or "no reason given")
    else
-      text = text .. ("%.4f seconds = %s MB/sec"):format(r.seconds, mb(r.bw_Bps))
-      if r.class == "low" then
-         text = text .. (" LOW: %s of %s"):format(report.percent(r.ratio), mb(r.expected_Bps))
+      text = text .. ("%.4f seconds = %s MB/sec"):format(result.seconds, format_mb(result.bw_Bps))
+      if result.class == "low" then
+         text = text .. (" LOW: %s of %s"):format(report.percent(result.ratio),
+            format_mb(result.expected_Bps))
       end
    end
-   if r.of then
-      text = ("%s [one of %s]"):format(text, r.of)
+   if result.of then
+      text = ("%s [one of %s]"):format(text, result.of)
    end
-   return r.again and text .. " (again)" or text
+   return result.again and text .. " (again)" or text
 end
 
 local MODES = { E = "", S = "shared " }
@@ -53,15 +55,16 @@ local function summary(list)
    for _, s in ipairs(list) do
       local class = s.class == "--" and "same router" or s.class
       print(("Bandwidth %s %smin: %s on %s max: %s on %s avg: %s"):format(class,
-         MODES[s.mode] or "", mb(s.min_Bps), s.min_on, mb(s.max_Bps), s.max_on, mb(s.avg_Bps)))
+         MODES[s.mode] or "", format_mb(s.min_Bps), s.min_on, format_mb(s.max_Bps), s.max_on,
+         format_mb(s.avg_Bps)))
    end
 end
 
-local function slow(list)
+local function slow_lines(list)
    for _, s in ipairs(list) do
       local other = #s["or"] > 0 and " or " .. table.concat(s["or"], " or ") or ""
       print(("Slow: %s%s at %s: %s of %s MB/s, %s; %s"):format(s.component, other,
-         report.percent(s.left), mb(s.measured_Bps), mb(s.capacity_Bps),
+         report.percent(s.left), format_mb(s.measured_Bps), format_mb(s.capacity_Bps),
          report.count(s.tests, "low test"), s.where))
    end
 end
@@ -69,49 +72,49 @@ end
 --- The last line: how many of what.
 function audit.counts(found)
    local parts = { ("%d of %s measured"):format(found.measured, report.count(found.links, "link")) }
-   local function add(n, text)
-      if n and n > 0 then
-         parts[#parts + 1] = text:format(n)
+   local function add_count(count, text)
+      if count and count > 0 then
+         parts[#parts + 1] = text:format(count)
       end
    end
    if (found.sets or 0) > 0 then
       parts[#parts + 1] = ("%d of %s of links measured, in place of %s"):format(
          found.sets_measured, report.count(found.sets, "set"), report.count(found.in_sets, "link"))
    else
-      add(found.in_sets, "%d as one of several only (routes are hashed or adaptive)")
+      add_count(found.in_sets, "%d as one of several only (routes are hashed or adaptive)")
    end
-   add(found.unreached, "%d out of these nodes' reach")
-   add(found.unsearched, "%d without a test: the search for pairs ended before")
-   add(#found.slow, "%d slow")
-   add(#found.doubtful, "%d doubtful")
-   add(found.passing, "%d low once and well when measured again")
-   add(found.unexplained, "%d low tests that other tests contradict")
-   add(found.void, "%d tests discarded")
+   add_count(found.unreached, "%d out of these nodes' reach")
+   add_count(found.unsearched, "%d without a test: the search for pairs ended before")
+   add_count(#found.slow, "%d slow")
+   add_count(#found.doubtful, "%d doubtful")
+   add_count(found.passing, "%d low once and well when measured again")
+   add_count(found.unexplained, "%d low tests that other tests contradict")
+   add_count(found.void, "%d tests discarded")
    return table.concat(parts, ", ")
 end
 
 local SAME_AUDIT_S = 3600 -- tests that are further apart are of several audits
 
-local function clock(s)
-   return os.date("%Y-%m-%d %H:%M:%S", math.floor(s))
+local function clock_time(seconds)
+   return os.date("%Y-%m-%d %H:%M:%S", math.floor(seconds))
 end
 
 --- "Against the audit of …": how many tests came out as before.
 function audit.compared(c)
    local several = c.since and c.time - c.since > SAME_AUDIT_S
    return ("Against %s: %s changed, %d as before"):format(
-      several and ("the audits of %s to %s"):format(clock(c.since), clock(c.time))
-         or "the audit of " .. clock(c.time), report.count(#c.changed, "measurement"), c.same)
+      several and ("the audits of %s to %s"):format(clock_time(c.since), clock_time(c.time))
+         or "the audit of " .. clock_time(c.time), report.count(#c.changed, "measurement"), c.same)
 end
 
-local function compare(c)
-   if not c then
+local function compare(comparison)
+   if not comparison then
       return
    end
-   print(audit.compared(c))
-   for _, l in ipairs(c.changed) do
-      print(("  %s: %s to %s: was %s, is %s MB/s"):format(l.link, l.src, l.dst, mb(l.was_Bps),
-         mb(l.now_Bps)))
+   print(audit.compared(comparison))
+   for _, l in ipairs(comparison.changed) do
+      print(("  %s: %s to %s: was %s, is %s MB/s"):format(l.link, l.src, l.dst,
+         format_mb(l.was_Bps), format_mb(l.now_Bps)))
    end
 end
 
@@ -120,15 +123,16 @@ end
 -- @param why it ended early, or nil
 function audit.print(found, why)
    summary(found.summary)
-   slow(found.slow)
+   slow_lines(found.slow)
    for _, d in ipairs(found.doubtful) do
       print(("Doubtful: %s to %s%s: %s of %s MB/s, and it could not be measured again"):format(
-         d.src, d.dst, d.link and " by " .. d.link or "", mb(d.bw_Bps), mb(d.expected_Bps)))
+         d.src, d.dst, d.link and " by " .. d.link or "", format_mb(d.bw_Bps),
+         format_mb(d.expected_Bps)))
    end
    for _, d in ipairs(found.dim) do
       print(("%s %s: slow is seen only below %s: tests fill %s of %s MB/s"):format(d.kind,
-         report.count(d.links, "link"), report.percent(d.below), mb(d.shown_Bps),
-         mb(d.capacity_Bps)))
+         report.count(d.links, "link"), report.percent(d.below), format_mb(d.shown_Bps),
+         format_mb(d.capacity_Bps)))
    end
    for _, u in ipairs(found.unmeasured) do
       print(("Not measured: %s: %s"):format(u.component, u.why))

@@ -22,16 +22,16 @@ function matrix.setup(parser)
    parser:flag("--steps"):description "The classic N-1 steps of disjoint pairs: pairs share links."
    parser:flag("--once"):description "Do not measure again what was slow."
    parser:option("--rail"):description "This interface of the nodes only, from 1 (default: all)."
-      :argname "<n>":convert(function(v)
-         local k = math.tointeger(tonumber(v))
+      :argname "<n>":convert(function(text)
+         local k = math.tointeger(tonumber(text))
          return k and k >= 1 and k <= wire.RAILS_MAX and k or nil,
-            ("--rail: expected 1 to %d, got %s"):format(wire.RAILS_MAX, v)
+            ("--rail: expected 1 to %d, got %s"):format(wire.RAILS_MAX, text)
       end)
    parser:option("--time"):description "One test lasts so long (default: survey.matrix_ms)."
-      :argname "<ms>":convert(function(v)
-         local ms = math.tointeger(tonumber(v))
+      :argname "<ms>":convert(function(text)
+         local ms = math.tointeger(tonumber(text))
          return ms and ms >= wire.TEST_MIN_MS and ms <= wire.TEST_MAX_MS and ms or nil,
-            ("--time: expected %d to %d, got %s"):format(wire.TEST_MIN_MS, wire.TEST_MAX_MS, v)
+            ("--time: expected %d to %d, got %s"):format(wire.TEST_MIN_MS, wire.TEST_MAX_MS, text)
       end)
    parser:flag("--all"):description "On all idle nodes: Slurm is asked for them."
    parser:option("-p --partition"):description "With --all: only nodes of this partition."
@@ -40,10 +40,10 @@ function matrix.setup(parser)
       :argname "<name>"
    parser:option("--limit"):description(
       "With --all: minutes that the job may take (default: as it is likely to).")
-      :argname "<min>":convert(function(v)
-         local min = math.tointeger(tonumber(v))
+      :argname "<min>":convert(function(text)
+         local min = math.tointeger(tonumber(text))
          return min and min >= 1 and min <= 1440 and min or nil,
-            ("--limit: expected 1 to 1440 minutes, got %s"):format(v)
+            ("--limit: expected 1 to 1440 minutes, got %s"):format(text)
       end)
    parser:option("--progress"):description "bar, lines or none (default: a bar on a terminal)."
       :choices { "bar", "lines", "none" }:argname "<how>"
@@ -59,7 +59,7 @@ local function options_of(args)
       tag = args.tag }
 end
 
-local function hold(args)
+local function hold_checks(args)
    local o = owner.new(args)
    if not o then
       return owner.FAILED
@@ -97,7 +97,7 @@ function matrix.run(args)
          "srun --ntasks-per-node=1 taut matrix; or taut matrix --all\n")
       return owner.FAILED
    elseif procid == 0 and not args.relay then
-      return hold(args)
+      return hold_checks(args)
    end
    local _, err
    if procid == 0 then

@@ -34,15 +34,15 @@ end
 
 local NODES = { not_in_slurm = true, not_in_topology = true, nodes_without_links = true }
 
-local function print_finding(f, all)
-   report.wrap(("%s: %d"):format(f.text, f.count), "")
-   if NODES[f.kind] then
-      common.say("", hostlist.compress(f.names))
+local function print_finding(finding, all)
+   report.wrap(("%s: %d"):format(finding.text, finding.count), "")
+   if NODES[finding.kind] then
+      common.say("", hostlist.compress(finding.names))
       return
    end
-   for i, name in ipairs(f.names) do
+   for i, name in ipairs(finding.names) do
       if i > SHOWN and not all then
-         print(("            … and %d more (--all)"):format(f.count - SHOWN))
+         print(("            … and %d more (--all)"):format(finding.count - SHOWN))
          return
       end
       common.say("", name)

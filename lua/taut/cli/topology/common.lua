@@ -10,14 +10,14 @@ local common = {}
 local WIDE = 79
 
 --- What an option takes that is a number of something.
-function common.whole(v)
-   local n = math.tointeger(tonumber(v))
-   return n and n > 0 and n or nil, "expected a whole number of at least 1, got " .. v
+function common.whole(text)
+   local n = math.tointeger(tonumber(text))
+   return n and n > 0 and n or nil, "expected a whole number of at least 1, got " .. text
 end
 
 --- Names of nodes as one host list, ascending.
 function common.nodes(topo, list)
-   local names = tables.map(list, function(n) return topo.nodes[n] end)
+   local names = tables.map(list, function(node) return topo.nodes[node] end)
    return #names > 0 and hostlist.compress(names) or ""
 end
 
@@ -35,7 +35,7 @@ function common.cut(text, most)
 end
 
 -- Widths of the columns of a table, and of all of it.
-local function widths(heads, rows)
+local function column_widths(heads, rows)
    local wide, total = {}, 2 * (#heads - 1)
    for i, h in ipairs(heads) do
       wide[i] = utf8.len((h:gsub("^>", "")))
@@ -52,7 +52,7 @@ local NARROW = 10 -- a column of text is not cut shorter
 --- Print a table no wider than 79 columns: the widest columns of text are cut.
 -- @param heads, rows as report.table has them
 function common.table(heads, rows)
-   local wide, total = widths(heads, rows)
+   local wide, total = column_widths(heads, rows)
    while total > WIDE do
       local most
       for i, h in ipairs(heads) do
@@ -90,22 +90,23 @@ end
 
 --- Bandwidth class in words; where ports of several dimensions share one, with the dimension:
 -- "Y cable", "mezzanine", "X".
-function common.class(topo, c)
-   local class, axis = topo:class(c), topo:axis(c)
+function common.class(topo, component)
+   local class, axis = topo:class(component), topo:axis(component)
    return class == "cable" and #axis == 1 and axis .. " " .. class or class
 end
 
 --- What is known of one component, as data.
-function common.component(scene, c)
+function common.component(scene, component)
    local topo = scene.topo
-   local is_link = topo:is_link(c)
-   local verdict = scene.state[c] or scene.has_health and "unknown" or nil
-   return { component = topo.components[c], kind = topo:kind(c), class = common.class(topo, c),
-      from = is_link and topo.router_name[topo:from(c)] or nil,
-      to = is_link and topo.router_name[topo:to(c)] or nil,
-      capacity_Bps = topo:known_capacity(c),
-      verdict = verdict, left = scene.left[c], loss = (scene.loss or {})[c],
-      cable = topo:cable(c), place = topo:place(c) }
+   local is_link = topo:is_link(component)
+   local verdict = scene.state[component] or scene.has_health and "unknown" or nil
+   return { component = topo.components[component], kind = topo:kind(component),
+      class = common.class(topo, component),
+      from = is_link and topo.router_name[topo:from(component)] or nil,
+      to = is_link and topo.router_name[topo:to(component)] or nil,
+      capacity_Bps = topo:known_capacity(component),
+      verdict = verdict, left = scene.left[component], loss = (scene.loss or {})[component],
+      cable = topo:cable(component), place = topo:place(component) }
 end
 
 --- "slow at 50%", "loses 1.2 %", "ok", "-"
@@ -122,17 +123,17 @@ function common.say_learned(scene)
 end
 
 --- Share of the routes between nodes, in words: "96 of 4032 routes (2.4%)".
-function common.share(n, all)
-   local whole = math.abs(n - math.floor(n + 0.5)) < 1e-6
-   return ("%s of %d routes (%s)"):format(whole and ("%d"):format(math.floor(n + 0.5))
-      or ("%.1f"):format(n), all, all > 0 and ("%.2g%%"):format(100 * n / all) or "0%")
+function common.share(count, all)
+   local whole = math.abs(count - math.floor(count + 0.5)) < 1e-6
+   return ("%s of %d routes (%s)"):format(whole and ("%d"):format(math.floor(count + 0.5))
+      or ("%.1f"):format(count), all, all > 0 and ("%.2g%%"):format(100 * count / all) or "0%")
 end
 
 --- Routes between nodes that use a component; sets count by their weights.
 -- @return number, of how many
-function common.routes_over(topo, c)
+function common.routes_over(topo, component)
    local loads = topo:load("all-to-all", { bytes = 1 })
-   return loads[c], #topo.nodes * (#topo.nodes - 1)
+   return loads[component], #topo.nodes * (#topo.nodes - 1)
 end
 
 --- Nodes as data for --json.
@@ -161,7 +162,7 @@ local function supposed(scene)
       router_pairs_without_route = json.array {},
       links_that_carry_more = #r.more_loaded, carry_more = json.array {} }
    table.move(scene.supposed_names, 1, #scene.supposed_names, 1, d.components)
-   table.sort(d.components, function(a, b) return a.component < b.component end)
+   table.sort(d.components, function(one, other) return one.component < other.component end)
    for i = 1, math.min(d.router_pairs, LISTED) do
       local from, to, why = table.unpack(r.unroutable[i])
       d.router_pairs_without_route[i] = { from = topo.router_name[from],
@@ -176,35 +177,35 @@ end
 
 -- "r1.0.0/X+ failed, r2.0.0/X+ at 50%"
 local function component_words(list)
-   local parts = tables.map(list, function(k)
-      return k.component .. (k.left == 0 and " failed" or " at " .. report.percent(k.left))
+   local parts = tables.map(list, function(link)
+      return link.component .. (link.left == 0 and " failed" or " at " .. report.percent(link.left))
    end)
    return table.concat(parts, ", ")
 end
 
-local function say_lost(d)
+local function say_lost(answer)
    common.say("no route", ("%s of nodes, on %s%s of routers:"):format(
-      report.count(d.pairs_without_route, "pair"), d.router_pairs_are_all and "" or "at least ",
-      report.count(d.router_pairs, "pair")))
-   for i, p in ipairs(d.router_pairs_without_route) do
+      report.count(answer.pairs_without_route, "pair"), answer.router_pairs_are_all and ""
+      or "at least ", report.count(answer.router_pairs, "pair")))
+   for i, p in ipairs(answer.router_pairs_without_route) do
       if i > LOST then
-         common.say("", ("… and %d more (--json names %d of them)"):format(d.router_pairs - LOST,
-            #d.router_pairs_without_route))
+         common.say("", ("… and %d more (--json names %d of them)"):format(answer.router_pairs
+            - LOST, #answer.router_pairs_without_route))
          return
       end
       common.say("", ("%s to %s: %s"):format(p.from, p.to, p.why))
    end
 end
 
-local function more_words(d)
+local function more_words(answer)
    local parts = {}
-   for i = 1, math.min(#d.carry_more, LOADED) do
-      local k = d.carry_more[i]
+   for i = 1, math.min(#answer.carry_more, LOADED) do
+      local k = answer.carry_more[i]
       local more = k.routes_before > 0 and 100 * (k.routes_now / k.routes_before - 1)
       parts[i] = k.component .. (more and (more >= 1 and " by %.0f%%" or " by %.1g%%")
          :format(more) or " (nothing before)")
    end
-   return ("%s, most: %s"):format(report.count(d.links_that_carry_more, "link"),
+   return ("%s, most: %s"):format(report.count(answer.links_that_carry_more, "link"),
       table.concat(parts, ", "))
 end
 

@@ -6,16 +6,16 @@ local common = require "taut.cli.topology.common"
 local dependents = {
    summary = "Nodes that depend on a component: cut off, or nearly, when it fails." }
 
-local function share(v)
-   local n = tonumber(v)
-   return n and n >= 0 and n <= 1 and n or nil, "expected a share from 0 to 1, got " .. v
+local function parse_share(text)
+   local n = tonumber(text)
+   return n and n >= 0 and n <= 1 and n or nil, "expected a share from 0 to 1, got " .. text
 end
 
 function dependents.setup(parser)
    parser:argument("component"):description "Link, tx, rx, node or switch.":argname "<component>"
    parser:option("--left"):description(
       "Share of its capacity that is left: what tautd measured, else 0."):argname "<share>"
-      :convert(share)
+      :convert(parse_share)
    parser:flag("-c --cable"):description "The cable: both directions, as when it is pulled."
 end
 
@@ -25,8 +25,8 @@ function dependents.names(args)
 end
 
 -- Nodes at the ends of a component, or on the router.
-local function at_ends(topo, list, r)
-   return r and topo:on_router(r) or topo:ends(list[1])
+local function nodes_at_ends(topo, list, router)
+   return router and topo:on_router(router) or topo:ends(list[1])
 end
 
 function dependents.run(args, scene)
@@ -40,7 +40,7 @@ function dependents.run(args, scene)
    local one = #list == 1 and list[1]
    local back = one and args.cable and topo:opposite(one) or nil
    list[#list + 1] = back
-   local nodes, ends = topo:behind_all(list, left), at_ends(topo, list, r)
+   local nodes, ends = topo:behind_all(list, left), nodes_at_ends(topo, list, r)
    if args.json then
       local names = json.array {}
       for i, c in ipairs(list) do

@@ -17,7 +17,7 @@ function command.setup(parser)
 end
 
 -- Prints the lines of one kind of difference.
-local function section(list, all, line)
+local function print_section(list, all, line)
    for i, item in ipairs(list) do
       if i > SHOWN and not all then
          print(("  … and %d more of these (--all)"):format(#list - SHOWN))
@@ -27,42 +27,48 @@ local function section(list, all, line)
    end
 end
 
-local function way(l)
-   return ("%s to %s%s"):format(l.from, l.to, l.both and " and back" or "")
+local function way_in_words(link)
+   return ("%s to %s%s"):format(link.from, link.to, link.both and " and back" or "")
 end
 
-local function count_of_links(l)
-   if l.second == 0 then
-      return ("- %s: %s"):format(way(l), table.concat(l.links, ", "))
-   elseif l.first == 0 then
-      return ("+ %s: %s"):format(way(l), table.concat(l.other_links, ", "))
+local function count_of_links(links)
+   if links.second == 0 then
+      return ("- %s: %s"):format(way_in_words(links), table.concat(links.links, ", "))
+   elseif links.first == 0 then
+      return ("+ %s: %s"):format(way_in_words(links), table.concat(links.other_links, ", "))
    end
-   return ("! %s: %s, there %d"):format(way(l), report.count(l.first, "link"), l.second)
+   return ("! %s: %s, there %d"):format(way_in_words(links), report.count(links.first, "link"),
+      links.second)
 end
 
-local function print_difference(d, args)
+local function print_difference(difference, args)
    report.wrap(args.first, "- ", "  ")
    report.wrap(args.second or "the installed taut.lua", "+ ", "  ")
-   report.wrap(("%d of %s matched by %s"):format(d.matched, report.count(d.of, "router"),
-      d.matched_by == "name" and "name" or "the nodes on them and the links between them"), "")
-   section(d.nodes_first, args.all, function(n) return "- node " .. n end)
-   section(d.nodes_second, args.all, function(n) return "+ node " .. n end)
-   section(d.moved, args.all, function(m)
-      return ("! node %s%s: on %s, there on %s"):format(m.node, m.rail > 1 and ":" .. m.rail or "",
-         m.first or "no router", m.second or "no router")
+   report.wrap(("%d of %s matched by %s"):format(difference.matched,
+      report.count(difference.of, "router"), difference.matched_by == "name" and "name"
+      or "the nodes on them and the links between them"), "")
+   print_section(difference.nodes_first, args.all, function(node) return "- node " .. node end)
+   print_section(difference.nodes_second, args.all, function(node) return "+ node " .. node end)
+   print_section(difference.moved, args.all, function(moved)
+      return ("! node %s%s: on %s, there on %s"):format(moved.node, moved.rail > 1 and ":" ..
+         moved.rail or "", moved.first or "no router", moved.second or "no router")
    end)
-   section(d.routers_first, args.all, function(r) return "- router " .. r end)
-   section(d.routers_second, args.all, function(r) return "+ router " .. r end)
-   section(d.links, args.all, count_of_links)
-   section(d.capacities, args.all, function(l)
-      return ("! %s: %s, there %s"):format(way(l), report.bandwidth(l.first_Bps),
-         report.bandwidth(l.second_Bps))
+   print_section(difference.routers_first, args.all, function(router)
+      return "- router " .. router
    end)
-   section(d.ends, args.all, function(e)
-      return ("! %s: %s, there %s"):format(e.component, report.bandwidth(e.first_Bps),
-         report.bandwidth(e.second_Bps))
+   print_section(difference.routers_second, args.all, function(router)
+      return "+ router " .. router
    end)
-   print(d.count == 0 and "no differences" or report.count(d.count, "difference"))
+   print_section(difference.links, args.all, count_of_links)
+   print_section(difference.capacities, args.all, function(link)
+      return ("! %s: %s, there %s"):format(way_in_words(link), report.bandwidth(link.first_Bps),
+         report.bandwidth(link.second_Bps))
+   end)
+   print_section(difference.ends, args.all, function(endpoint)
+      return ("! %s: %s, there %s"):format(endpoint.component, report.bandwidth(endpoint.first_Bps),
+         report.bandwidth(endpoint.second_Bps))
+   end)
+   print(difference.count == 0 and "no differences" or report.count(difference.count, "difference"))
 end
 
 local LISTS = { "nodes_first", "nodes_second", "moved", "routers_first", "routers_second",

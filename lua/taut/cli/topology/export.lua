@@ -26,51 +26,51 @@ function export.setup(parser)
 end
 
 -- One line per order: mean hops in runs of some sizes.
-local function measures(d)
+local function measure_lines(drawn)
    local lines, head = {}, { ("%-8s"):format "order" }
-   for _, size in ipairs(d.sizes) do
+   for _, size in ipairs(drawn.sizes) do
       head[#head + 1] = ("%7d"):format(size)
    end
    lines[1] = table.concat(head)
-   for _, c in ipairs(d.orders) do
+   for _, c in ipairs(drawn.orders) do
       local row = { ("%-8s"):format(c.name) }
-      for _, size in ipairs(d.sizes) do
+      for _, size in ipairs(drawn.sizes) do
          row[#row + 1] = c.hops[size] and ("%7.2f"):format(c.hops[size]) or "      -"
       end
-      lines[#lines + 1] = table.concat(row) .. (c == d.order and "  <- used" or "")
+      lines[#lines + 1] = table.concat(row) .. (c == drawn.order and "  <- used" or "")
    end
    return lines
 end
 
-local function text_of(d, scene)
+local function text_of(drawn, scene)
    local lines = {
       ("# Made by taut topology export from %s%s"):format(scene.path:gsub("%c", "?"),
          scene.fabric and ", fabric " .. scene.fabric.name or ""),
-      "# " .. d.hint,
-      ("# order: %s, %s"):format(d.order.name, d.order.about),
+      "# " .. drawn.hint,
+      ("# order: %s, %s"):format(drawn.order.name, drawn.order.about),
       "# mean hops between two nodes of so many consecutive ones:",
    }
-   for _, line in ipairs(measures(d)) do
+   for _, line in ipairs(measure_lines(drawn)) do
       lines[#lines + 1] = "#   " .. line
    end
-   for _, line in ipairs(d.lines) do
+   for _, line in ipairs(drawn.lines) do
       lines[#lines + 1] = line
    end
    return table.concat(lines, "\n") .. "\n"
 end
 
-local function plain(d, args)
+local function plain_data(drawn, args)
    local orders = json.array {}
-   for i, c in ipairs(d.orders) do
+   for i, c in ipairs(drawn.orders) do
       local hops = json.array {}
-      for k, size in ipairs(d.sizes) do
+      for k, size in ipairs(drawn.sizes) do
          hops[k] = { nodes = size, mean_hops = c.hops[size] }
       end
       orders[i] = { name = c.name, about = c.about, runs = hops }
    end
-   return { form = args.as, hint = d.hint, order = d.order.name, orders = orders,
-      lines = json.array(d.lines), switches = d.switches, blocks = d.blocks,
-      block_size = d.block_size }
+   return { form = args.as, hint = drawn.hint, order = drawn.order.name, orders = orders,
+      lines = json.array(drawn.lines), switches = drawn.switches, blocks = drawn.blocks,
+      block_size = drawn.block_size }
 end
 
 function export.run(args, scene)
@@ -87,10 +87,10 @@ function export.run(args, scene)
    local d, err = slurm.export(topo, { form = args.as, yaml = yaml, order = args.order,
       leaf = args.leaf, prefix = args.prefix })
    if d and args.json and not args.output then
-      print(json.encode(plain(d, args), 2))
+      print(json.encode(plain_data(d, args), 2))
    elseif d then
       local ok
-      ok, err = output.write(args.output, args.json and json.encode(plain(d, args), 2) .. "\n"
+      ok, err = output.write(args.output, args.json and json.encode(plain_data(d, args), 2) .. "\n"
          or text_of(d, scene))
       d = ok and d
    end

@@ -20,10 +20,10 @@ function exposed.names(args)
 end
 
 -- @param set of components
-local function uses(route, set)
+local function uses_any(route, set)
    for _, stage in ipairs(route) do
-      if set[stage] or type(stage) == "table" and tables.any(stage, function(c)
-         return set[c]
+      if set[stage] or type(stage) == "table" and tables.any(stage, function(component)
+         return set[component]
       end) then
          return true
       end
@@ -50,11 +50,11 @@ local function crossing(topo, list)
 end
 
 -- Where routes from node a use c: nodes, out of those in the list.
-local function destinations(topo, set, a, candidates, t)
+local function destinations(topo, set, from, candidates, target)
    local to = {}
    for _, b in ipairs(candidates) do
-      local route = a ~= b and topo:route(a, b, t)
-      if route and uses(route, set) then
+      local route = from ~= b and topo:route(from, b, target)
+      if route and uses_any(route, set) then
          to[#to + 1] = b
       end
    end
@@ -101,16 +101,16 @@ local function print_routes(topo, list, stopped)
 end
 
 -- Nodes exposed to what was named, how many routes use it, of how many.
-local function exposure(topo, parts, r)
+local function exposure(topo, parts, router)
    if #parts == 1 then
       return topo:exposed(parts[1]), common.routes_over(topo, parts[1])
    end
    local list, use
-   if r then
+   if router then
       local loads = topo:load("all-to-all", { bytes = 1 })
-      list, use = topo:exposed_to(r), #topo:on_router(r) * (#topo.nodes - 1)
+      list, use = topo:exposed_to(router), #topo:on_router(router) * (#topo.nodes - 1)
       for _, c in ipairs(parts) do
-         use = use + (topo:is_link(c) and topo:to(c) == r and loads[c] or 0)
+         use = use + (topo:is_link(c) and topo:to(c) == router and loads[c] or 0)
       end
    else
       list, use = { (topo:node_of(parts[1])) }, 2 * (#topo.nodes - 1)

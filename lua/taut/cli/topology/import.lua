@@ -25,7 +25,7 @@ local function bandwidth(word)
    return v * UNITS[unit]
 end
 
-local function further(word)
+local function parse_further(word)
    local format, path = word:match "^([%w-]+):(.+)$"
    if not format then
       return nil, ("expected FORMAT:FILE, got '%s'"):format(word)
@@ -45,7 +45,7 @@ function command.setup(parser)
       :args "+"
    parser:option("--with"):description(
       "Another file of the same machine, which adds to the first."):argname "<format>:<file>"
-      :count("*"):convert(further)
+      :count("*"):convert(parse_further)
    parser:option("--nodes"):description "The machine's nodes: a host list."
       :argname "<list>"
    parser:option("--topology"):description "Which one of a topology.yaml.":argname "<name>"
@@ -63,9 +63,9 @@ local function complain(what, ...)
 end
 
 -- Notes that differ in names and numbers only are one line, and a count.
-local function say_notes(w, is_verbose)
+local function say_notes(wiring, is_verbose)
    local order, of = {}, {}
-   for i, n in ipairs(w.notes) do
+   for i, n in ipairs(wiring.notes) do
       local kind = is_verbose and i or n.text:gsub('%b""', "A"):gsub("%w*[%d/][%w/:.-]*", "N")
       if not of[kind] then
          of[kind] = { first = n, count = 0 }
@@ -75,17 +75,17 @@ local function say_notes(w, is_verbose)
    end
    for _, k in ipairs(order) do
       local n = k.first
-      complain("%s:%d: %s%s", n.file or w.source, n.line, n.text, k.count > 1 and
+      complain("%s:%d: %s%s", n.file or wiring.source, n.line, n.text, k.count > 1 and
          (" (and %s like it, --verbose)"):format(report.count(k.count - 1, "line")) or "")
    end
 end
 
-local function say(w, found, is_verbose)
-   complain("%s: %s", w.source, recognise.words(found))
+local function say_what_it_is(wiring, found, is_verbose)
+   complain("%s: %s", wiring.source, recognise.words(found))
    for _, m in ipairs(found.misfits) do
       complain("does not fit: %s", m)
    end
-   say_notes(w, is_verbose)
+   say_notes(wiring, is_verbose)
 end
 
 --- @return exit status
@@ -103,11 +103,11 @@ function command.run(args)
       topology = args.topology })
    if not w then
       complain("%s", err)
-      return tables.any(import.formats(), function(f) return f.name == args.format end)
+      return tables.any(import.formats(), function(format) return format.name == args.format end)
          and 1 or args.format == "auto" and 1 or 2
    end
    local found = recognise.kind(w)
-   say(w, found, args.verbose)
+   say_what_it_is(w, found, args.verbose)
    if #w.nodes == 0 then
       complain("%s", import.lacks_nodes(w))
       return 1

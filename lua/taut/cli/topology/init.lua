@@ -41,14 +41,14 @@ function command.setup(parser)
 end
 
 -- Of several fabrics, one after the other; the worst exit status.
-local function run_each(m, args, list)
+local function run_each(subcommand, args, list)
    local status, answers = 0, #list > 1 and args.json and {} or nil
    for i, found in ipairs(list) do
       found.answers, found.is_first = answers, i == 1
       if #list > 1 and not args.json then
          print((i > 1 and "\n" or "") .. "fabric " .. found.fabric.name)
       end
-      status = math.max(status, m.run(args, found) or 0)
+      status = math.max(status, subcommand.run(args, found) or 0)
    end
    if answers then
       print(json.encode({ fabrics = answers }, 2))

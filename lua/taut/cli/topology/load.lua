@@ -11,19 +11,19 @@ local load = { summary = "Bytes on each link while nodes communicate in a patter
 -- Those that take --bytes, --by and --grid; taut.pattern has the others, with parameters.
 local OWN = { ["all-to-all"] = true, nearest = true, ring = true, shift = true }
 
-local function lengths(v)
+local function parse_lengths(text)
    local list = {}
-   for part in (v .. "x"):gmatch "([^x]*)x" do
+   for part in (text .. "x"):gmatch "([^x]*)x" do
       list[#list + 1] = common.whole(part)
       if not list[#list] or not part:find "^%d+$" then
-         return nil, "expected lengths such as 4x4x2, got " .. v
+         return nil, "expected lengths such as 4x4x2, got " .. text
       end
    end
    return list
 end
 
 -- The pattern, if there is one of that name; its parameters are looked at later.
-local function known(text)
+local function parse_pattern(text)
    local name = text:match "^[^:]*"
    for _, other in ipairs(pattern.names) do
       if name == other then
@@ -38,17 +38,17 @@ function load.setup(parser)
       "all-to-all; ring: everybody to the next; shift: to the one --by places on; nearest: to " ..
       "both neighbours in each dimension of a grid; or one that taut advise knows, all its " ..
       "steps, with parameters: halo3d:bytes=64k (" .. table.concat(pattern.names, ", ")
-      .. ")."):argname "<pattern>":convert(known)
+      .. ")."):argname "<pattern>":convert(parse_pattern)
    parser:option("-w --nodelist"):description "Only these nodes, in this order.":argname "<list>"
    parser:option("--bytes"):description "Bytes from one node to another (1 MB).":argname "<n>"
-      :convert(function(v)
-         local n = tonumber(v)
-         return n and n > 0 and n < math.huge and n or nil, "expected bytes, got " .. v
+      :convert(function(text)
+         local n = tonumber(text)
+         return n and n > 0 and n < math.huge and n or nil, "expected bytes, got " .. text
       end)
    parser:option("--by"):description "For shift: how many places (1).":argname "<n>"
       :convert(common.whole)
    parser:option("--grid"):description "For nearest: lengths of the grid of nodes (a cube)."
-      :argname "<lengths>":convert(lengths)
+      :argname "<lengths>":convert(parse_lengths)
    parser:option("--top"):description "How many of the busiest links (10).":argname "<n>"
       :convert(common.whole)
 end
@@ -58,7 +58,7 @@ function load.names(args)
    return args.nodelist and hostlist.expand(args.nodelist, 1 << 20) or {}
 end
 
-local function chosen(scene, list)
+local function chosen_nodes(scene, list)
    if not list then
       return nil
    end
@@ -80,17 +80,18 @@ local function chosen(scene, list)
 end
 
 -- Infinite over what has failed.
-local function time_by(capacity, scene, loads, c)
-   return loads[c] == 0 and 0 or loads[c] / (capacity * (scene.left[c] or 1))
+local function time_by(capacity, scene, loads, component)
+   return loads[component] == 0 and 0 or loads[component] / (capacity * (scene.left[component]
+      or 1))
 end
 
 -- Seconds; nil where it is not known what the component carries.
-local function time_of(scene, loads, c)
-   local capacity = scene.topo:known_capacity(c)
-   return capacity and time_by(capacity, scene, loads, c)
+local function time_of(scene, loads, component)
+   local capacity = scene.topo:known_capacity(component)
+   return capacity and time_by(capacity, scene, loads, component)
 end
 
-local function add_to_class(classes, at, name, bytes, s)
+local function add_to_class(classes, at, name, bytes, seconds)
    local k = at[name]
    if not k then
       k = { class = name, links = 0, used = 0, least = math.huge, most = 0, sum = 0, busy_s = 0 }
@@ -100,7 +101,7 @@ local function add_to_class(classes, at, name, bytes, s)
    k.links, k.sum = k.links + 1, k.sum + bytes
    k.used = k.used + (bytes > 0 and 1 or 0)
    k.least, k.most = math.min(k.least, bytes), math.max(k.most, bytes)
-   k.busy_s = k.busy_s and s and math.max(k.busy_s, s)
+   k.busy_s = k.busy_s and seconds and math.max(k.busy_s, seconds)
 end
 
 -- Per class of components: how many, least, mean and most bytes; and all that carry something,
@@ -114,50 +115,52 @@ local function by_class(scene, loads)
       end
       links[#links + 1] = bytes > 0 and c or nil
    end
-   table.sort(links, function(a, b)
-      local ta = time_by(topo.capacity[a], scene, loads, a)
-      local tb = time_by(topo.capacity[b], scene, loads, b)
-      return ta ~= tb and ta > tb or ta == tb and a < b
+   table.sort(links, function(one, other)
+      local ta = time_by(topo.capacity[one], scene, loads, one)
+      local tb = time_by(topo.capacity[other], scene, loads, other)
+      return ta ~= tb and ta > tb or ta == tb and one < other
    end)
    return classes, links
 end
 
-local function seconds(s)
-   return not s and "-" or s == math.huge and "never" or s < 1 and ("%.3g ms"):format(s * 1e3)
-      or ("%.4g s"):format(s)
+local function format_seconds(seconds)
+   return not seconds and "-" or seconds == math.huge and "never" or seconds < 1
+      and ("%.3g ms"):format(seconds * 1e3) or ("%.4g s"):format(seconds)
 end
 
-local function print_load(args, scene, d)
+local function print_load(args, scene, answer)
    local topo = scene.topo
-   common.say("pattern", ("%s of %s%s"):format(args.pattern, report.count(d.count, "node"), d.bytes
-      and (OWN[args.pattern] and ", %s from each to each partner" or ", messages of %s"):format(
-      report.bytes(math.floor(d.bytes))) or ""))
-   if d.lost > 0 then
-      common.say("no route", ("%d pairs, left out"):format(d.lost))
+   common.say("pattern", ("%s of %s%s"):format(args.pattern, report.count(answer.count, "node"),
+      answer.bytes and (OWN[args.pattern] and ", %s from each to each partner"
+      or ", messages of %s"):format(
+      report.bytes(math.floor(answer.bytes))) or ""))
+   if answer.lost > 0 then
+      common.say("no route", ("%d pairs, left out"):format(answer.lost))
    end
    local rows = {}
-   for i, k in ipairs(d.classes) do
+   for i, k in ipairs(answer.classes) do
       rows[i] = { k.class, tostring(k.links), tostring(k.used),
          report.bytes(math.floor(k.least)), report.bytes(math.floor(k.sum / k.links)),
-         report.bytes(math.floor(k.most)), seconds(k.busy_s) }
+         report.bytes(math.floor(k.most)), format_seconds(k.busy_s) }
    end
    common.table({ "CLASS", ">COUNT", ">USED", ">LEAST", ">MEAN", ">MOST", ">TIME" }, rows)
    rows = {}
-   for _, c in ipairs(d.links) do
+   for _, c in ipairs(answer.links) do
       if #rows >= (args.top or 10) then
          break
       end
       rows[#rows + 1] = topo:is_link(c) and { topo.components[c],
          common.class(topo, c),
-         report.bytes(math.floor(d.loads[c])), report.bandwidth(topo:known_capacity(c)),
-         common.health(common.component(scene, c)), seconds(time_of(scene, d.loads, c)) } or nil
+         report.bytes(math.floor(answer.loads[c])), report.bandwidth(topo:known_capacity(c)),
+         common.health(common.component(scene, c)), format_seconds(time_of(scene, answer.loads,
+         c)) } or nil
    end
    print ""
    common.table({ "BUSIEST LINK", "CLASS", ">BYTES", ">CAPACITY", "HEALTH", ">TIME" }, rows)
    common.footer(scene)
 end
 
-local function plain(args, scene, d)
+local function plain_data(args, scene, d)
    local topo, links, classes = scene.topo, json.array {}, json.array {}
    for i, c in ipairs(d.links) do
       if args.top and i > args.top then
@@ -203,7 +206,7 @@ local function loads_of(args, scene, nodes)
 end
 
 function load.run(args, scene)
-   local nodes, err = chosen(scene, args.nodelist)
+   local nodes, err = chosen_nodes(scene, args.nodelist)
    local loads, lost
    local bytes = args.bytes or 1e6
    if not err and OWN[args.pattern] then
@@ -222,7 +225,7 @@ function load.run(args, scene)
    local d = { loads = loads, lost = lost or 0, classes = classes, links = links,
       bytes = bytes, count = nodes and #nodes or #scene.topo.nodes }
    if args.json then
-      common.json(scene, plain(args, scene, d))
+      common.json(scene, plain_data(args, scene, d))
    else
       print_load(args, scene, d)
    end

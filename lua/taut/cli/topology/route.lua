@@ -15,7 +15,9 @@ function route.setup(parser)
    parser:flag("-a --all"):description(("All links of adaptive routes, not only the %d likeliest "
       .. "of each stage."):format(SHOWN))
    parser:option("--rail"):description "Rail of the nodes, from 1 (1).":argname "<n>":convert(
-      function(v) return math.tointeger(tonumber(v)), "expected a whole number, got " .. v end)
+      function(text)
+         return math.tointeger(tonumber(text)), "expected a whole number, got " .. text
+      end)
 end
 
 --- What it is asked about.
@@ -24,7 +26,7 @@ function route.names(args)
 end
 
 -- A name that is a node or a router.
-local function find(scene, name)
+local function find_name(scene, name)
    local topo = scene.topo
    if topo.node_id[name] then
       return { node = topo.node_id[name] }
@@ -35,14 +37,14 @@ local function find(scene, name)
       name, topo.nodes[1], topo.router_name[0])
 end
 
-local function row(scene, c, share)
-   local r = common.component(scene, c)
+local function row_of(scene, component, share)
+   local r = common.component(scene, component)
    r.share = share
    return r
 end
 
 -- @return array of stages, each an array of rows; or nil and why there is no route
-local function stages(scene, from, to, rail)
+local function stages_between(scene, from, to, rail)
    local topo = scene.topo
    local list, why
    if from.node and to.node then
@@ -60,10 +62,10 @@ local function stages(scene, from, to, rail)
       local rows = json.array {}
       if type(stage) == "table" then
          for k, c in ipairs(stage) do
-            rows[k] = row(scene, c, stage.w[k])
+            rows[k] = row_of(scene, c, stage.w[k])
          end
       else
-         rows[1] = row(scene, stage, 1)
+         rows[1] = row_of(scene, stage, 1)
       end
       out[i] = rows
    end
@@ -92,11 +94,11 @@ end
 
 -- Lines of one stage: of a set the likeliest members, and what there is besides.
 local function add_stage(rows, number, stage, all)
-   table.sort(stage, function(a, b)
-      if math.abs(a.share - b.share) > 1e-9 then
-         return a.share > b.share
+   table.sort(stage, function(one, other)
+      if math.abs(one.share - other.share) > 1e-9 then
+         return one.share > other.share
       end
-      return a.component < b.component
+      return one.component < other.component
    end)
    local rest, more = 0, 0
    for k, r in ipairs(stage) do
@@ -143,10 +145,10 @@ local function print_way(names, list, why, all)
 end
 
 function route.run(args, scene)
-   local from, err = find(scene, args.from)
+   local from, err = find_name(scene, args.from)
    local to
    if from then
-      to, err = find(scene, args.to)
+      to, err = find_name(scene, args.to)
    end
    -- of several fabrics rails are counted through
    local before, rails = scene.fabric and scene.fabric.first_rail or 0, scene.topo.rails or 1
@@ -159,10 +161,10 @@ function route.run(args, scene)
       report.complain("route: ", err)
       return 2
    end
-   local there, why = stages(scene, from, to, rail)
+   local there, why = stages_between(scene, from, to, rail)
    local back, why_back
    if args.back then
-      back, why_back = stages(scene, to, from, rail)
+      back, why_back = stages_between(scene, to, from, rail)
    end
    if args.json then
       common.json(scene, { from = args.from, to = args.to, stages = there, error = why,

@@ -39,7 +39,7 @@ end
 
 -- "rtr:links.txt,xtdb2proc:nodes.txt" as an array of { format =, path = }; nil where it is the name
 -- of a file, or begins with no format.
-local function split(spec)
+local function split_spec(spec)
    local f = io.open(spec)
    if f then
       f:close()
@@ -64,7 +64,7 @@ end
 --   FORMAT:FILE after commas that add to it
 -- @return topology, or nil and what is wrong
 function scene.machine(spec)
-   local files = split(spec)
+   local files = split_spec(spec)
    if not files then
       return config.machine(spec)
    end
@@ -198,7 +198,7 @@ Scene.__index = Scene
 ---------------------------------------------------------------- one fabric of several
 
 -- The machine and its health, before what --fail supposes.
-local function look(args)
+local function look_at_machine(args)
    local self = setmetatable({ state = {}, left = {}, loss = {}, supposed = {}, around = {},
       supposed_names = {} }, Scene)
    local ok, err
@@ -220,18 +220,18 @@ local function look(args)
 end
 
 -- The same, of one fabric alone.
-local function narrow(self, f)
+local function narrow(self, fabric)
    local own = tables.copy(self)
-   own.topo, own.fabric, own.whole = f.topo, f, self.topo
+   own.topo, own.fabric, own.whole = fabric.topo, fabric, self.topo
    for _, key in ipairs { "state", "left", "loss", "around" } do
-      own[key] = self.topo:for_part(f, self[key])
+      own[key] = self.topo:for_part(fabric, self[key])
    end
    own.supposed, own.supposed_names = {}, {}
    return setmetatable(own, Scene)
 end
 
 -- The fabric that --fabric names, or nil and what was expected; false where nobody asked.
-local function named(self, args)
+local function named_fabric(self, args)
    local list = self.topo.fabrics
    if not args.fabric then
       return false
@@ -246,21 +246,21 @@ end
 
 --- Names of fabrics in words: "eth, ib".
 function scene.names(list)
-   return table.concat(tables.map(list, function(f) return f.name end), ", ")
+   return table.concat(tables.map(list, function(fabric) return fabric.name end), ", ")
 end
 
 -- Does a fabric have what a name, or a name with its share, stands for?
-local function has(f, text)
-   return f.topo:parts(text) ~= nil or f.topo:parts(text:match "^(.*)=[^=]*$") ~= nil
+local function has_name(fabric, text)
+   return fabric.topo:parts(text) ~= nil or fabric.topo:parts(text:match "^(.*)=[^=]*$") ~= nil
 end
 
 -- Those of a machine's fabrics that a command is about: all of which have all that it names.
 local function concerned(self, args, names)
-   local list = tables.filter(self.topo.fabrics, function(f)
-      return not tables.any(names, function(name) return not has(f, name) end)
+   local list = tables.filter(self.topo.fabrics, function(fabric)
+      return not tables.any(names, function(name) return not has_name(fabric, name) end)
    end)
    for _, text in ipairs(args.fail or {}) do
-      if not tables.any(self.topo.fabrics, function(f) return has(f, text) end) then
+      if not tables.any(self.topo.fabrics, function(fabric) return has_name(fabric, text) end) then
          return nil, "--fail: " .. select(2, self:parts(text))
       end
    end
@@ -269,7 +269,9 @@ local function concerned(self, args, names)
    end
    local words = {}
    for i, name in ipairs(names) do
-      local in_ = tables.filter(self.topo.fabrics, function(f) return has(f, name) end)
+      local in_ = tables.filter(self.topo.fabrics, function(fabric)
+         return has_name(fabric, name)
+      end)
       if #in_ == 0 then
          return nil, (select(2, self:parts(name))), true
       end
@@ -285,10 +287,10 @@ end
 -- @return array of scenes as of open, of several fabrics with `fabric` and `whole` (the topology of
 --   all of them); or nil, what is wrong, and whether it is in the words of the command line
 function scene.each(args, names)
-   local self, err = look(args)
+   local self, err = look_at_machine(args)
    local f, is_usage
    if self then
-      f, err = named(self, args)
+      f, err = named_fabric(self, args)
    end
    if not self or f == nil then
       return nil, err
@@ -302,7 +304,7 @@ function scene.each(args, names)
    end
    for i, one in ipairs(list or {}) do
       local fails = f and args.fail or tables.filter(args.fail or {}, function(text)
-         return has(one, text)
+         return has_name(one, text)
       end)
       list[i], err = take_failures(narrow(self, one), fails)
       if not list[i] then
@@ -321,10 +323,10 @@ end
 --   set_health reports, note = text or nil },
 --   or nil and what is wrong
 function scene.open(args)
-   local self, err = look(args)
+   local self, err = look_at_machine(args)
    local f
    if self then
-      f, err = named(self, args)
+      f, err = named_fabric(self, args)
    end
    if not self or f == nil then
       return nil, err
@@ -370,8 +372,8 @@ function Scene:node(name)
 end
 
 --- Verdict in one word; "-" where nothing is known.
-function Scene:verdict(c)
-   return self.state[c] or (self.has_health and "unknown") or "-"
+function Scene:verdict(component)
+   return self.state[component] or (self.has_health and "unknown") or "-"
 end
 
 return scene

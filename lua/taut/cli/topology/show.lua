@@ -111,7 +111,7 @@ local function levels_of(topo)
       jobs_routing = l.routing[l.jobs] } or nil
 end
 
-local function machine(scene)
+local function machine_data(scene)
    local topo, with_nodes, links = scene.topo, 0, 0
    for r = 0, topo.routers - 1 do
       with_nodes = with_nodes + (#topo:on_router(r) > 0 and 1 or 0)
@@ -129,38 +129,39 @@ local function machine(scene)
       verdicts = scene.has_health and count_verdicts(scene) or nil, note = scene.note }
 end
 
-local function print_verdicts(d)
-   if not d.verdicts then
+local function print_verdicts(answer)
+   if not answer.verdicts then
       return
    end
    local parts = {}
    for _, state in ipairs { "ok", "suspect", "slow", "lossy", "failed", "unknown" } do
-      parts[#parts + 1] = ("%d %s"):format(d.verdicts[state] or 0, state)
+      parts[#parts + 1] = ("%d %s"):format(answer.verdicts[state] or 0, state)
    end
    common.say("health", table.concat(parts, ", "))
 end
 
-local function print_machine(d, scene)
-   common.say("machine", ("%s%s, of %s"):format(d.kind, d.dims and " " ..
-      table.concat(d.dims, " x ") or "", d.file))
+local function print_machine(answer, scene)
+   common.say("machine", ("%s%s, of %s"):format(answer.kind, answer.dims and " " ..
+      table.concat(answer.dims, " x ") or "", answer.file))
    if scene.fabric then
       local f = scene.fabric
       common.say("fabric", ("%s, %s of %d"):format(f.name, f.rails == 1 and "rail " ..
          f.first_rail + 1 or ("rails %d to %d"):format(f.first_rail + 1, f.first_rail + f.rails),
          scene.whole.rails))
    end
-   common.say("nodes", ("%d on %d of %s%s"):format(d.nodes, d.routers_with_nodes,
-      report.count(d.routers, "router"), d.rails and d.rails > 1 and ", " .. d.rails .. " rails"
-      or ""))
-   common.say("links", ("%d, each one direction of a cable or bundle"):format(d.links))
-   local a = d.all_to_all
+   common.say("nodes", ("%d on %d of %s%s"):format(answer.nodes, answer.routers_with_nodes,
+      report.count(answer.routers, "router"), answer.rails and answer.rails > 1 and ", " ..
+      answer.rails .. " rails" or ""))
+   common.say("links", ("%d, each one direction of a cable or bundle"):format(answer.links))
+   local a = answer.all_to_all
    if a and a.mean_links then
       common.say("routes", ("%.2f links long on average%s%s"):format(a.mean_links,
-         d.diameter and (", %s%d at most"):format(d.is_sample and "about " or "", d.diameter) or "",
-         d.routes_guessed and (": a guess (%s), no forwarding tables are known"):format(
-            d.routes_guessed) or ""))
+         answer.diameter and (", %s%d at most"):format(answer.is_sample and "about " or "",
+         answer.diameter) or "", answer.routes_guessed
+         and (": a guess (%s), no forwarding tables are known"):format(
+            answer.routes_guessed) or ""))
    end
-   local l = d.service_levels
+   local l = answer.service_levels
    if l then
       common.say("levels", ("tests on service level %d (%s), jobs on %d (%s)"):format(l.tests,
          l.tests_routing, l.jobs, l.jobs_routing))
@@ -172,13 +173,13 @@ local function print_machine(d, scene)
    if a and a.pairs_without_route > 0 and not scene.rerouted then
       common.say("no route", ("%d pairs of nodes"):format(a.pairs_without_route))
    end
-   print_verdicts(d)
+   print_verdicts(answer)
    common.say_learned(scene)
    print ""
-   local rows = tables.map(d.classes, function(k)
-      return { k.class, tostring(k.count), report.bandwidth(k.least_Bps),
-         report.bandwidth(k.most_Bps), (k.total_Bps or 0) >= 1e12 and ("%.2f TB/s"):format(
-         k.total_Bps / 1e12) or report.bandwidth(k.total_Bps), tostring(k.bad) }
+   local rows = tables.map(answer.classes, function(class)
+      return { class.class, tostring(class.count), report.bandwidth(class.least_Bps),
+         report.bandwidth(class.most_Bps), (class.total_Bps or 0) >= 1e12 and ("%.2f TB/s"):format(
+         class.total_Bps / 1e12) or report.bandwidth(class.total_Bps), tostring(class.bad) }
    end)
    common.table({ "CLASS", ">COUNT", ">LEAST", ">MOST", ">TOGETHER", ">SLOW" }, rows)
    common.footer(scene)
@@ -186,94 +187,96 @@ end
 
 ---------------------------------------------------------------- one router, node, component
 
-local function router(scene, r)
+local function router_data(scene, router)
    local topo, rows = scene.topo, json.array {}
-   for i, c in ipairs(topo:links_of(r)) do
+   for i, c in ipairs(topo:links_of(router)) do
       rows[i] = common.component(scene, c)
       local back = topo:opposite(c)
       rows[i].back = back and common.component(scene, back) or nil
    end
-   return { router = topo.router_name[r], nodes = common.node_array(topo, topo:on_router(r)),
-      coordinates = topo.coordinates and json.array(topo:coordinates(r)) or nil, links = rows }
+   return { router = topo.router_name[router], nodes = common.node_array(topo,
+      topo:on_router(router)),
+      coordinates = topo.coordinates and json.array(topo:coordinates(router)) or nil, links = rows }
 end
 
-local function print_router(d)
-   common.say("router", d.router .. (d.coordinates and #d.coordinates > 0 and " at (" ..
-      table.concat(d.coordinates, ",") .. ")" or ""))
-   common.say("nodes", #d.nodes > 0 and hostlist.compress(d.nodes) or "none")
+local function print_router(answer)
+   common.say("router", answer.router .. (answer.coordinates and #answer.coordinates > 0
+      and " at (" .. table.concat(answer.coordinates, ",") .. ")" or ""))
+   common.say("nodes", #answer.nodes > 0 and hostlist.compress(answer.nodes) or "none")
    print ""
-   local rows = tables.map(d.links, function(l)
-      return { l.component, l.to, l.class,
-         report.bandwidth(l.capacity_Bps), common.health(l), l.back and common.health(l.back) or
-         "none" }
+   local rows = tables.map(answer.links, function(link)
+      return { link.component, link.to, link.class,
+         report.bandwidth(link.capacity_Bps), common.health(link),
+         link.back and common.health(link.back) or "none" }
    end)
    common.table({ "LINK", "TO", "CLASS", ">CAPACITY", "HEALTH", "BACK" }, rows)
 end
 
-local function node(scene, n)
+local function node_data(scene, node)
    local topo, rows = scene.topo, json.array {}
    for rail = 1, topo.rails or 1 do
-      local tx = 2 * (#topo.nodes * (rail - 1) + n) - 1
-      local r = topo:router(n, rail)
+      local tx = 2 * (#topo.nodes * (rail - 1) + node) - 1
+      local r = topo:router(node, rail)
       for k = 0, r and 1 or -1 do
          local row = common.component(scene, tx + k)
          row.router, row.rail = topo.router_name[r], rail
          rows[#rows + 1] = row
       end
    end
-   return { node = topo.nodes[n], number = n, components = rows }
+   return { node = topo.nodes[node], number = node, components = rows }
 end
 
-local function print_node(d)
-   common.say("node", d.node)
+local function print_node(answer)
+   common.say("node", answer.node)
    print ""
-   local rows = tables.map(d.components, function(c)
-      return { c.component, c.router,
-         report.bandwidth(c.capacity_Bps), common.health(c) }
+   local rows = tables.map(answer.components, function(component)
+      return { component.component, component.router,
+         report.bandwidth(component.capacity_Bps), common.health(component) }
    end)
    common.table({ "COMPONENT", "ROUTER", ">CAPACITY", "HEALTH" }, rows)
 end
 
-local function component(scene, c)
-   local d = common.component(scene, c)
-   local n, all = common.routes_over(scene.topo, c)
+local function component_data(scene, component)
+   local d = common.component(scene, component)
+   local n, all = common.routes_over(scene.topo, component)
    d.routes, d.of = n, all
    return d
 end
 
-local function print_component(d)
-   common.say("component", d.component)
-   common.say("kind", d.kind == d.class and d.kind or ("%s, class %s"):format(d.kind, d.class))
-   if d.from then
-      common.say("from, to", ("%s to %s"):format(d.from, d.to))
+local function print_component(answer)
+   common.say("component", answer.component)
+   common.say("kind", answer.kind == answer.class and answer.kind
+      or ("%s, class %s"):format(answer.kind, answer.class))
+   if answer.from then
+      common.say("from, to", ("%s to %s"):format(answer.from, answer.to))
    end
-   common.say("capacity", report.bandwidth(d.capacity_Bps))
-   common.say("health", common.health(d))
-   common.say("cable", d.cable)
-   if d.place ~= d.cable then
-      common.say("place", d.place)
+   common.say("capacity", report.bandwidth(answer.capacity_Bps))
+   common.say("health", common.health(answer))
+   common.say("cable", answer.cable)
+   if answer.place ~= answer.cable then
+      common.say("place", answer.place)
    end
-   common.say("carries", common.share(d.routes, d.of))
+   common.say("carries", common.share(answer.routes, answer.of))
 end
 
 -- What a name stands for: its data and what prints them.
-local function look(scene, name)
+local function data_of_name(scene, name)
    local topo = scene.topo
    if not name then
-      return machine(scene), print_machine
+      return machine_data(scene), print_machine
    elseif topo.router_id[name] then
-      return router(scene, topo.router_id[name]), print_router
+      return router_data(scene, topo.router_id[name]), print_router
    elseif topo.node_id[name] then
-      return node(scene, topo.node_id[name]), print_node
+      return node_data(scene, topo.node_id[name]), print_node
    elseif topo.component_id[name] then
-      return component(scene, topo.component_id[name]), print_component
+      return component_data(scene, topo.component_id[name]), print_component
    end
    return nil, ("%s has no router, node or component '%s' (expected such as %s, %s or %s)"):format(
       scene.path, name, topo.router_name[0], topo.nodes[1], topo.components[#topo.components])
 end
 
 function show.run(args, scene)
-   local d, out = look(scene, args.what)
+   local d, out = data_of_name(scene, args.what)
    if not d then
       report.complain("show: ", out)
       return 2
