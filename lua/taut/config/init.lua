@@ -35,12 +35,12 @@ local function environment()
       __newindex = function(_, name, value) given[name] = value end,
    })
    for _, kind in ipairs(topology.kinds) do
-      units[kind] = function(t)
-         if type(t) ~= "table" then
+      units[kind] = function(value)
+         if type(value) ~= "table" then
             error(kind .. ": expected a table { … }", 2)
          end
-         t.kind = kind
-         return t
+         value.kind = kind
+         return value
       end
    end
    return env, given
@@ -105,7 +105,7 @@ local function fabric_paths(fabric, paths)
    return fabric
 end
 
-local function exists(path)
+local function is_file(path)
    local f = io.open(path)
    return f and f:close()
 end
@@ -122,7 +122,7 @@ local function site_model(path, named)
    local folder = path:match "^.*/" or "./"
    local file = named and (named:sub(1, 1) == "/" and named or folder .. named)
       or folder .. "model.lua"
-   if not named and not exists(file) then
+   if not named and not is_file(file) then
       return {}, file
    end
    local env, given = environment()
@@ -189,7 +189,7 @@ end
 function config.fabric(paths)
    local path = paths.confdir .. "/taut.lua"
    local env, given = environment()
-   if exists(path) then
+   if is_file(path) then
       local ok, err = patternless.call(sandbox.load, path, env)
       if not ok then
          return nil, err

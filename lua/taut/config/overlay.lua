@@ -24,23 +24,24 @@ function overlay.line_of(path, ...)
    return found
 end
 
-local function full(section, name)
+local function full_name(section, name)
    return section and section .. "." .. tostring(name) or tostring(name)
 end
 
 -- "file:line: ", where there is a file.
-local function at(from, section, name)
+local function place_of(from, section, name)
    return from.path and ("%s:%d: "):format(from.path, overlay.line_of(from.path, section, name))
       or ""
 end
 
 local function expected(from, section, name, what, got)
-   return nil, ("%s%s: expected %s, got %s"):format(at(from, section, name), full(section, name),
-      what, type(got) == "string" and '"' .. got .. '"' or tostring(got))
+   return nil, ("%s%s: expected %s, got %s"):format(place_of(from, section, name),
+      full_name(section, name), what, type(got) == "string" and '"' .. got .. '"' or tostring(got))
 end
 
-local function unknown(from, section, name, what)
-   return nil, ("%s'%s' is %s"):format(at(from, section, name), full(section, name), what)
+local function refuse_unknown(from, section, name, what)
+   return nil, ("%s'%s' is %s"):format(place_of(from, section, name), full_name(section, name),
+      what)
 end
 
 local function is_setting(rule)
@@ -63,14 +64,15 @@ end
 -- One setting into `out`; true, or nil and the error text.
 local function take_one(from, out, rule, section, name, value)
    if from.is_model and not rule.model then
-      return unknown(from, section, name, "a setting of taut.lua, and no number of the model")
+      return refuse_unknown(from, section, name,
+         "a setting of taut.lua, and no number of the model")
    end
    local v, what, got = rule[2](value)
    if v == nil then
       return expected(from, section, name, what, got or value)
    end
    if rule.model and not from.is_model then
-      from.numbers[#from.numbers + 1] = full(section, name)
+      from.numbers[#from.numbers + 1] = full_name(section, name)
    end
    out[name] = v
    return true
@@ -85,7 +87,7 @@ function overlay.take(from, out, given, known, section)
    for name, value in pairs(given) do
       local rule, ok, err = known[name]
       if rule == nil then
-         return unknown(from, section, name, "not a setting")
+         return refuse_unknown(from, section, name, "not a setting")
       elseif is_setting(rule) then
          ok, err = take_one(from, out, rule, section, name, value)
       elseif type(value) ~= "table" then

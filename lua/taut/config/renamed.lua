@@ -9,7 +9,7 @@ local function is_name(word)
 end
 
 -- One line; true, or what was expected.
-local function take(map, news, line)
+local function take_line(map, news, line)
    local words = {}
    for word in line:gsub("#.*", ""):gmatch "%S+" do
       words[#words + 1] = word
@@ -39,7 +39,7 @@ function renamed.read(path)
    local map, news, n = {}, {}, 0
    for line in f:lines() do
       n = n + 1
-      local ok = take(map, news, line)
+      local ok = take_line(map, news, line)
       if ok ~= true then
          f:close()
          return nil, ('%s:%d: %s, got "%s"'):format(path, n, ok,

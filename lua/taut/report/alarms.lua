@@ -9,40 +9,42 @@ local GO_ON = "; `taut policy continue` goes on"
 
 --- @param s answer of `status`
 -- @return array of { word, text }, the first the one that matters most
-function alarms.of(s)
+function alarms.of(status)
    local list = {}
-   local function add(word, text)
+   local function add_alarm(word, text)
       list[#list + 1] = text and { word = word, text = text } or nil
    end
-   add("brakes", s.brakes)
-   add("stopped", s.stopped and s.stopped.why .. GO_ON)
+   add_alarm("brakes", status.brakes)
+   add_alarm("stopped", status.stopped and status.stopped.why .. GO_ON)
    local partitions = {}
-   for name in pairs(s.capped) do
+   for name in pairs(status.capped) do
       partitions[#partitions + 1] = name
    end
    table.sort(partitions)
    for _, name in ipairs(partitions) do
-      add("at a cap", s.capped[name].why .. GO_ON)
+      add_alarm("at a cap", status.capped[name].why .. GO_ON)
    end
-   add("slurm", s.slurm_error and "does not answer: " .. s.slurm_error)
-   add("munge", s.munge_error and "does not answer on tautd's host, so no node can be heard: " ..
-      s.munge_error)
-   local store, q = s.store, s.store.queued
-   add("database", store.error and ("cannot be written: %s; %s in memory"):format(store.error,
+   add_alarm("slurm", status.slurm_error and "does not answer: " .. status.slurm_error)
+   add_alarm("munge", status.munge_error
+      and "does not answer on tautd's host, so no node can be heard: " .. status.munge_error)
+   local store, q = status.store, status.store.queued
+   add_alarm("database", store.error and ("cannot be written: %s; %s in memory"):format(store.error,
       report.count(store.waiting or 0, "row") .. ((store.waiting or 0) == 1 and " waits"
       or " wait")))
-   add("database", store.away and "is away: " .. store.away .. (q and q.rows > 0 and
+   add_alarm("database", store.away and "is away: " .. store.away .. (q and q.rows > 0 and
       ("; %s (%s) on disk, the oldest of %s"):format(report.count(q.rows, "row"),
-         report.bytes(q.bytes), report.ago(q.since, s.now)) or ""))
-   add("database", s.database and s.database.damage and "is damaged: " .. s.database.damage)
-   add("lost", store.lost > 0 and report.count(store.lost, "row") .. " for the database" or nil)
-   add("changed", s.machine_wide)
+         report.bytes(q.bytes), report.ago(q.since, status.now)) or ""))
+   add_alarm("database", status.database and status.database.damage and "is damaged: " ..
+      status.database.damage)
+   add_alarm("lost", store.lost > 0 and report.count(store.lost, "row") .. " for the database"
+      or nil)
+   add_alarm("changed", status.machine_wide)
    return list
 end
 
 --- One of them in a line.
-function alarms.line(a)
-   return ("%s: %s"):format(a.word, a.text)
+function alarms.line(alarm)
+   return ("%s: %s"):format(alarm.word, alarm.text)
 end
 
 return alarms

@@ -12,15 +12,15 @@ colour.verdict = { ok = "#9cc5a1", suspect = "#f2b134", slow = "#d1495b", lossy 
 -- Bad is dark, good is light.
 local HEAT = { "#2a0a3a", "#7d1d5c", "#cf4446", "#f19c4b", "#fdf3d6" }
 
-local function linear(byte)
+local function linear_of_byte(byte)
    local v = byte / 255
    return v <= 0.04045 and v / 12.92 or ((v + 0.055) / 1.055) ^ 2.4
 end
 
-local function gamma(v)
-   v = math.max(0, math.min(1, v))
-   v = v <= 0.0031308 and v * 12.92 or 1.055 * v ^ (1 / 2.4) - 0.055
-   return math.floor(v * 255 + 0.5)
+local function byte_of_linear(linear)
+   linear = math.max(0, math.min(1, linear))
+   linear = linear <= 0.0031308 and linear * 12.92 or 1.055 * linear ^ (1 / 2.4) - 0.055
+   return math.floor(linear * 255 + 0.5)
 end
 
 --- The three numbers 0 … 255 of a colour.
@@ -32,9 +32,9 @@ function colour.rgb(text)
    return tonumber(r, 16), tonumber(g, 16), tonumber(b, 16)
 end
 
-local function oklab(text)
+local function parse_oklab(text)
    local r, g, b = colour.rgb(text)
-   r, g, b = linear(r), linear(g), linear(b)
+   r, g, b = linear_of_byte(r), linear_of_byte(g), linear_of_byte(b)
    local l = (0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b) ^ (1 / 3)
    local m = (0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b) ^ (1 / 3)
    local s = (0.0883024619 * r + 0.2817188376 * g + 0.6299787005 * b) ^ (1 / 3)
@@ -48,9 +48,9 @@ local function to_text(lab)
    local m = (lab[1] - 0.1055613458 * lab[2] - 0.0638541728 * lab[3]) ^ 3
    local s = (lab[1] - 0.0894841775 * lab[2] - 1.2914855480 * lab[3]) ^ 3
    return ("#%02x%02x%02x"):format(
-      gamma(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s),
-      gamma(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s),
-      gamma(-0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s))
+      byte_of_linear(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s),
+      byte_of_linear(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s),
+      byte_of_linear(-0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s))
 end
 
 --- A scale through some colours, evenly spaced.
@@ -59,10 +59,10 @@ end
 function colour.scale(list)
    local stops = {}
    for i, text in ipairs(list) do
-      stops[i] = oklab(text)
+      stops[i] = parse_oklab(text)
    end
-   return function(v)
-      local at = math.max(0, math.min(1, v)) * (#stops - 1)
+   return function(channel)
+      local at = math.max(0, math.min(1, channel)) * (#stops - 1)
       local i = math.min(math.floor(at), #stops - 2)
       local a, b, f, lab = stops[i + 1], stops[i + 2], at - i, {}
       for k = 1, 3 do
@@ -77,7 +77,7 @@ colour.heat = colour.scale(HEAT)
 
 --- Black or white, whichever reads better on a background.
 function colour.ink(background)
-   return oklab(background)[1] > 0.62 and "#1c1c1c" or "#ffffff"
+   return parse_oklab(background)[1] > 0.62 and "#1c1c1c" or "#ffffff"
 end
 
 return colour

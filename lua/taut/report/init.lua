@@ -9,8 +9,8 @@ local function width(text)
    return utf8.len(text) or #text
 end
 
-local function pad(text, n, right)
-   local space = (" "):rep(n - width(text))
+local function pad_cell(text, columns, right)
+   local space = (" "):rep(columns - width(text))
    return right and space .. text or text .. space
 end
 
@@ -30,10 +30,10 @@ function report.table(heads, rows)
       end
    end
    local columns = sys.isatty(1) and sys.columns() or math.huge
-   local function line(row)
+   local function join_row(row)
       local parts = {}
       for i, cell in ipairs(row) do
-         parts[i] = pad(cell, wide[i], right[i])
+         parts[i] = pad_cell(cell, wide[i], right[i])
       end
       local text = table.concat(parts, "  "):gsub("%s+$", "")
       if width(text) > columns then
@@ -41,9 +41,9 @@ function report.table(heads, rows)
       end
       print(text)
    end
-   line(titles)
+   join_row(titles)
    for _, row in ipairs(rows) do
-      line(row)
+      join_row(row)
    end
 end
 
@@ -90,9 +90,9 @@ function report.complaint()
 end
 
 --- "known: TICKET until 2026-03-05", of what `taut ack` said; nil where nothing is known.
-function report.known(a)
-   return a and ("known: %s until %s"):format(a.ticket, os.date("%Y-%m-%d",
-      math.floor(a["until"])))
+function report.known(ack)
+   return ack and ("known: %s until %s"):format(ack.ticket, os.date("%Y-%m-%d",
+      math.floor(ack["until"])))
 end
 
 --- A line as far as the terminal goes.
@@ -118,35 +118,36 @@ function report.bandwidth(bps)
 end
 
 --- What is learned of a class, in words.
--- @param r row of diagnose/learned.lua
+-- @param row row of diagnose/learned.lua
 -- @return "expected 11.20 GB/s (learned from 412 of 430 peers)"
-function report.learned(r)
-   local function peers(n)
-      return ("%d of %d %s"):format(n, r.of, r.of == 1 and "peer" or "peers")
+function report.learned(row)
+   local function peers_in_words(peers)
+      return ("%d of %d %s"):format(peers, row.of, row.of == 1 and "peer" or "peers")
    end
-   if not r.Bps and r.too_different then
-      return ("nothing expected: %s differ by %s from their median"):format(peers(r.peers),
-         report.percent(r.spread))
-   elseif not r.Bps then
-      return ("nothing expected yet: %s tested, %d needed"):format(peers(r.peers),
-         r.least)
+   if not row.Bps and row.too_different then
+      return ("nothing expected: %s differ by %s from their median"):format(
+         peers_in_words(row.peers), report.percent(row.spread))
+   elseif not row.Bps then
+      return ("nothing expected yet: %s tested, %d needed"):format(peers_in_words(row.peers),
+         row.least)
    end
-   return ("expected %s (learned from %s%s)%s"):format(report.bandwidth(r.Bps), peers(r.peers),
-      r.settled and "" or ", still learning", r.shows and (", now they show %s: `taut relearn " ..
-      "'%s'` takes that over"):format(report.bandwidth(r.shows), r.class) or "")
+   return ("expected %s (learned from %s%s)%s"):format(report.bandwidth(row.Bps),
+      peers_in_words(row.peers), row.settled and "" or ", still learning",
+      row.shows and (", now they show %s: `taut relearn " ..
+      "'%s'` takes that over"):format(report.bandwidth(row.shows), row.class) or "")
 end
 
-function report.bytes(n)
+function report.bytes(bytes)
    for _, u in ipairs { { 1e12, "TB" }, { 1e9, "GB" }, { 1e6, "MB" }, { 1e3, "kB" } } do
-      if n >= u[1] then
-         return ("%.1f %s"):format(n / u[1], u[2])
+      if bytes >= u[1] then
+         return ("%.1f %s"):format(bytes / u[1], u[2])
       end
    end
-   return ("%d B"):format(n)
+   return ("%d B"):format(bytes)
 end
 
-function report.percent(x)
-   return x and ("%d%%"):format(math.floor(x * 100 + 0.5)) or "-"
+function report.percent(share)
+   return share and ("%d%%"):format(math.floor(share * 100 + 0.5)) or "-"
 end
 
 --- "12 s ago", "3 h ago".
@@ -166,17 +167,17 @@ function report.ago(time, now)
 end
 
 --- How long something took: "3.2 s", "61 s", "12 min", "5.4 h".
-function report.time(s)
-   if s > 0 and s < 0.1 then
+function report.time(seconds)
+   if seconds > 0 and seconds < 0.1 then
       return "<0.1 s"
-   elseif s < 10 then
-      return ("%.1f s"):format(s)
-   elseif s < 600 then
-      return ("%.0f s"):format(s)
-   elseif s < 7200 then
-      return ("%.0f min"):format(s / 60)
+   elseif seconds < 10 then
+      return ("%.1f s"):format(seconds)
+   elseif seconds < 600 then
+      return ("%.0f s"):format(seconds)
+   elseif seconds < 7200 then
+      return ("%.0f min"):format(seconds / 60)
    end
-   return ("%.1f h"):format(s / 3600)
+   return ("%.1f h"):format(seconds / 3600)
 end
 
 --- Time lost: "+17 s"; "+3.0 s to +17 s" where the least and the most are far apart.
@@ -192,8 +193,8 @@ function report.lost_time(least, most)
 end
 
 --- "1 node", "3 nodes".
-function report.count(n, noun)
-   return ("%d %s%s"):format(n, noun, n == 1 and "" or "s")
+function report.count(number, noun)
+   return ("%d %s%s"):format(number, noun, number == 1 and "" or "s")
 end
 
 --- A share of lost packets: "1.2 %", "0.03 %", "100 %".
@@ -245,11 +246,12 @@ function report.tells_apart(is_adaptive)
 end
 
 --- Sets of links by state, in words.
--- @param n { all, ok, suspect, slow, failed, unknown }
+-- @param counts { all, ok, suspect, slow, failed, unknown }
 -- @param links how many are tested as part of a set only
-function report.sets(n, links)
-   return ("%d ok, %d suspect, %d slow, %d failed, %d never tested (%s)"):format(n.ok, n.suspect,
-      n.slow, n.failed, n.unknown, ("%s tested in sets only"):format(report.count(links, "link")))
+function report.sets(counts, links)
+   return ("%d ok, %d suspect, %d slow, %d failed, %d never tested (%s)"):format(counts.ok,
+      counts.suspect, counts.slow, counts.failed, counts.unknown,
+      ("%s tested in sets only"):format(report.count(links, "link")))
 end
 
 return report

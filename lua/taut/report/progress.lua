@@ -33,7 +33,7 @@ function Progress:say(text)
    io.stderr:write("taut: ", self.what, ": ", text, "\n")
 end
 
-local function draw(self, done, all)
+local function draw_bar(self, done, all)
    local room = math.max(10, math.min(sys.columns(), 100) - 40)
    local part = math.floor(room * done / math.max(1, all))
    local text = ("%s [%s%s] %d of %d %s, %d s"):format(self.what, ("#"):rep(part),
@@ -51,27 +51,27 @@ local function line(self, done, all)
 end
 
 --- The report `begin`: who is there.
-function Progress:begin(m)
-   if #(m.missing or {}) > 0 then
-      self:say(("%s did not come"):format(report.some(m.missing, 8)))
+function Progress:begin(message)
+   if #(message.missing or {}) > 0 then
+      self:say(("%s did not come"):format(report.some(message.missing, 8)))
    end
-   if #(m.unknown or {}) > 0 then
-      self:say(("not in the topology: %s"):format(report.some(m.unknown, 8)))
+   if #(message.unknown or {}) > 0 then
+      self:say(("not in the topology: %s"):format(report.some(message.unknown, 8)))
    end
-   if self.how ~= "none" and m.phases then
-      self:say(("%d nodes, %d phases"):format(m.nodes, m.phases))
+   if self.how ~= "none" and message.phases then
+      self:say(("%d nodes, %d phases"):format(message.nodes, message.phases))
    end
 end
 
 --- The report `round`: how far it is, who has gone.
-function Progress:round(m)
-   for _, g in ipairs(m.gone or {}) do
+function Progress:round(message)
+   for _, g in ipairs(message.gone or {}) do
       self:say(("%s is left out: %s"):format(g.node, g.why))
    end
-   if m.done and self.how == "bar" then
-      draw(self, m.done, m.phases)
-   elseif m.done and self.how == "lines" then
-      line(self, m.done, m.phases)
+   if message.done and self.how == "bar" then
+      draw_bar(self, message.done, message.phases)
+   elseif message.done and self.how == "lines" then
+      line(self, message.done, message.phases)
    end
 end
 

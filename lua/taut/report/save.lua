@@ -7,7 +7,7 @@ local save = {}
 -- All or nothing: a reader never sees half a file.  The new one has a name that nobody can put
 -- something under before (root may well write to /tmp), and is renamed when it is whole.
 -- @param fill function(f, name): writes the open file, or the one of that name; true, or nil, why
-local function replace(path, fill)
+local function replace_file(path, fill)
    local f, name = sys.create_beside(path)
    if not f then
       return nil, name
@@ -32,7 +32,7 @@ function save.text(path, text)
       io.stdout:write(text)
       return true
    end
-   return replace(path, function(f) return f:write(text) end)
+   return replace_file(path, function(file) return file:write(text) end)
 end
 
 --- A word for a shell.
@@ -43,7 +43,7 @@ end
 --- Write an SVG picture as PNG: librsvg's own program draws it, nothing of a picture library is
 -- linked into Taut.
 function save.png(path, text)
-   return replace(path, function(_, name)
+   return replace_file(path, function(_, name)
       local pipe, err = io.popen("exec rsvg-convert --format=png >" .. save.quoted(name), "w")
       if not pipe then
          return nil, err

@@ -16,20 +16,20 @@ local FORM = {
 --- @param w { kind, of = name, way = "out of" or "into" a router, n, total } (diagnose/whole.lua);
 --   or a text, as records have it
 -- @return with the figures of today; without them
-function slow_whole.text(w)
-   if type(w) == "string" then
-      return w, w
+function slow_whole.text(whole)
+   if type(whole) == "string" then
+      return whole, whole
    end
-   local form = FORM[w.kind]
-   local subject = form[1]:format(w.way and w.way .. " " .. w.of or w.of)
-   return form[2]:format(subject, w.n, w.total), subject
+   local form = FORM[whole.kind]
+   local subject = form[1]:format(whole.way and whole.way .. " " .. whole.of or whole.of)
+   return form[2]:format(subject, whole.n, whole.total), subject
 end
 
 --- Is this such a thing?  What a database holds may be damaged.
-function slow_whole.is(w)
-   return FORM[w.kind] ~= nil and type(w.of) == "string" and math.type(w.n) == "integer"
-      and (w.way == nil or type(w.way) == "string")
-      and (w.kind == "new" or math.type(w.total) == "integer")
+function slow_whole.is(whole)
+   return FORM[whole.kind] ~= nil and type(whole.of) == "string" and math.type(whole.n) == "integer"
+      and (whole.way == nil or type(whole.way) == "string")
+      and (whole.kind == "new" or math.type(whole.total) == "integer")
 end
 
 return slow_whole

@@ -21,7 +21,7 @@ local function is_xml(code)
 end
 
 -- What is not UTF-8, or no character of XML, becomes U+FFFD.
-local function clean(text)
+local function clean_text(text)
    local parts, at = {}, 1
    while at <= #text do
       local ok, bad = utf8.len(text, at)
@@ -41,24 +41,24 @@ end
 function svg.escape(text)
    text = tostring(text)
    if text:find "[^\32-\126]" then
-      text = clean(text)
+      text = clean_text(text)
    end
    return (text:gsub("[&<>\"']", ENTITY))
 end
 
 -- Numbers without needless digits: 12, 12.5, never 1e-05, never "nan".
-local function number(v)
-   if math.type(v) == "integer" then
-      return tostring(v)
-   elseif v ~= v or v == math.huge or v == -math.huge then
+local function format_number(value)
+   if math.type(value) == "integer" then
+      return tostring(value)
+   elseif value ~= value or value == math.huge or value == -math.huge then
       error("svg: a coordinate is not a number", 4)
    end
-   local text = ("%.2f"):format(v):gsub("0+$", ""):gsub("%.$", "")
+   local text = ("%.2f"):format(value):gsub("0+$", ""):gsub("%.$", "")
    return text == "-0" and "0" or text
 end
 
-local function value(v)
-   return type(v) == "number" and number(v) or svg.escape(v)
+local function format_value(value)
+   return type(value) == "number" and format_number(value) or svg.escape(value)
 end
 
 -- Sorted, so that the same picture is the same file.
@@ -71,12 +71,12 @@ local function attributes(attrs)
    end
    table.sort(names)
    for i, k in ipairs(names) do
-      parts[i] = (' %s="%s"'):format(k:gsub("_", "-"), value(attrs[k]))
+      parts[i] = (' %s="%s"'):format(k:gsub("_", "-"), format_value(attrs[k]))
    end
    return table.concat(parts)
 end
 
-local function with(attrs, own)
+local function merge_attrs(attrs, own)
    for k, v in pairs(attrs or {}) do
       own[k] = v
    end
@@ -84,21 +84,21 @@ local function with(attrs, own)
 end
 
 --- Begin a picture.
--- @param o { width, height (pixels), title, description (for those who cannot see it) }
+-- @param options { width, height (pixels), title, description (for those who cannot see it) }
 -- @return the document; its methods add elements, in the order in which they are drawn
-function svg.new(o)
-   local w, h = number(o.width), number(o.height)
+function svg.new(options)
+   local w, h = format_number(options.width), format_number(options.height)
    local self = setmetatable({ depth = 0, n = 0 }, Doc)
    self:raw(('<svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%s" ' ..
       'viewBox="0 0 %s %s" role="img" font-family="%s" font-size="12" fill="#1c1c1c">')
       :format(w, h, w, h, FONT))
-   if o.title then
-      self:raw("<title>" .. svg.escape(o.title) .. "</title>")
+   if options.title then
+      self:raw("<title>" .. svg.escape(options.title) .. "</title>")
    end
-   if o.description then
-      self:raw("<desc>" .. svg.escape(o.description) .. "</desc>")
+   if options.description then
+      self:raw("<desc>" .. svg.escape(options.description) .. "</desc>")
    end
-   self:rect(0, 0, o.width, o.height, { fill = "#ffffff" })
+   self:rect(0, 0, options.width, options.height, { fill = "#ffffff" })
    return self
 end
 
@@ -119,32 +119,34 @@ function Doc:element(name, attrs, content)
       or ("<%s%s>%s</%s>"):format(name, attributes(attrs), inner, name))
 end
 
-function Doc:rect(x, y, w, h, attrs)
-   self:element("rect", with(attrs, { x = x, y = y, width = w, height = h }))
+function Doc:rect(x, y, width, height, attrs)
+   self:element("rect", merge_attrs(attrs, { x = x, y = y, width = width, height = height }))
 end
 
 function Doc:line(x1, y1, x2, y2, attrs)
-   self:element("line", with(attrs, { x1 = x1, y1 = y1, x2 = x2, y2 = y2, stroke = "#1c1c1c" }))
+   self:element("line", merge_attrs(attrs, { x1 = x1, y1 = y1, x2 = x2, y2 = y2,
+      stroke = "#1c1c1c" }))
 end
 
-function Doc:circle(x, y, r, attrs)
-   self:element("circle", with(attrs, { cx = x, cy = y, r = r }))
+function Doc:circle(x, y, radius, attrs)
+   self:element("circle", merge_attrs(attrs, { cx = x, cy = y, r = radius }))
 end
 
---- d as SVG has it; only numbers and letters of commands belong there.
-function Doc:path(d, attrs)
-   self:element("path", with(attrs, { d = d }))
+--- `data` as SVG has it; only numbers and letters of commands belong there.
+function Doc:path(data, attrs)
+   self:element("path", merge_attrs(attrs, { d = data }))
 end
 
 --- Text at a point.
 -- @param attrs besides SVG's: `anchor` "start", "middle", "end"; `size`; `bold`; `turn` degrees
 function Doc:text(x, y, text, attrs)
-   local a = with(attrs, { x = x, y = y })
+   local a = merge_attrs(attrs, { x = x, y = y })
    a.text_anchor, a.anchor = a.anchor ~= "start" and a.anchor or nil, nil
    a.font_size, a.size = a.size, nil
    a.font_weight, a.bold = a.bold and "bold" or nil, nil
    if a.turn then
-      a.transform = ("rotate(%s %s %s)"):format(number(a.turn), number(x), number(y))
+      a.transform = ("rotate(%s %s %s)"):format(format_number(a.turn), format_number(x),
+         format_number(y))
       a.turn = nil
    end
    self:element("text", a, svg.escape(text))
@@ -178,18 +180,18 @@ end
 --- A colour bar with its labels below, the scale's 0 on the left.
 -- @param scale function 0 … 1 → colour
 -- @param labels array of { at (0 … 1), text }
-function Doc:bar(x, y, w, h, scale, labels)
+function Doc:bar(x, y, width, height, scale, labels)
    local steps = 64
    for i = 0, steps - 1 do
       -- a little wider, or the seams show
-      self:rect(x + w * i / steps, y, w / steps + (i < steps - 1 and 0.5 or 0), h,
+      self:rect(x + width * i / steps, y, width / steps + (i < steps - 1 and 0.5 or 0), height,
          { fill = scale((i + 0.5) / steps) })
    end
-   self:rect(x, y, w, h, { fill = "none", stroke = "#5a5a5a", stroke_width = 0.75 })
+   self:rect(x, y, width, height, { fill = "none", stroke = "#5a5a5a", stroke_width = 0.75 })
    for _, l in ipairs(labels) do
-      local at = x + w * l[1]
-      self:line(at, y + h, at, y + h + 4, { stroke = "#5a5a5a" })
-      self:text(at, y + h + 16, l[2], { anchor = "middle", size = 11 })
+      local at = x + width * l[1]
+      self:line(at, y + height, at, y + height + 4, { stroke = "#5a5a5a" })
+      self:text(at, y + height + 16, l[2], { anchor = "middle", size = 11 })
    end
 end
 

@@ -13,8 +13,8 @@ function html.raw(text)
    return { html = text }
 end
 
-local function inner(v)
-   return type(v) == "table" and v.html or html.text(v or "")
+local function inner_html(value)
+   return type(value) == "table" and value.html or html.text(value or "")
 end
 
 --- An element.
@@ -26,7 +26,7 @@ function html.tag(name, attrs, content)
       parts[i] = a[2] == true and " " .. a[1]
          or a[2] and (' %s="%s"'):format(a[1], html.text(a[2])) or ""
    end
-   return ("<%s%s>%s</%s>"):format(name, table.concat(parts), inner(content), name)
+   return ("<%s%s>%s</%s>"):format(name, table.concat(parts), inner_html(content), name)
 end
 
 --- A button that shows something in the picture: its name.
@@ -45,7 +45,7 @@ end
 local LONG = ("[^%s<>]"):rep(25)
 
 local function class_of(head, cell)
-   local words = inner(cell):gsub("<[^>]*>", " ")
+   local words = inner_html(cell):gsub("<[^>]*>", " ")
    return head:find "^>" and "n" or words:find(LONG) and "long" or nil
 end
 
@@ -80,22 +80,22 @@ function html.details(summary, content)
 end
 
 -- What is not UTF-8 becomes U+FFFD, in a copy: JSON has no other texts.
-local function clean(v)
-   if type(v) == "string" then
-      return utf8.len(v) and v or (v:gsub("[\128-\255]", "\u{fffd}"))
-   elseif type(v) ~= "table" then
-      return v
+local function clean_text(given)
+   if type(given) == "string" then
+      return utf8.len(given) and given or (given:gsub("[\128-\255]", "\u{fffd}"))
+   elseif type(given) ~= "table" then
+      return given
    end
-   local copy = setmetatable({}, getmetatable(v))
-   for key, value in pairs(v) do
-      copy[clean(key)] = clean(value)
+   local copy = setmetatable({}, getmetatable(given))
+   for key, value in pairs(given) do
+      copy[clean_text(key)] = clean_text(value)
    end
    return copy
 end
 
 --- Data for the page's program: JSON that no text in it can end.
 function html.data(value)
-   local text = json.encode(value) or json.encode(clean(value))
+   local text = json.encode(value) or json.encode(clean_text(value))
    text = text:gsub("[<>&]", { ["<"] = "\\u003c", [">"] = "\\u003e", ["&"] = "\\u0026" })
    return (text:gsub("\u{2028}", "\\u2028"):gsub("\u{2029}", "\\u2029"))
 end

@@ -18,7 +18,7 @@ local page = {}
 
 local SCRIPTS = { "draw.js", "find.js", "page.js" }
 
-local function read(name)
+local function read_part(name)
    local path = package.searchpath("taut.report.page", package.path)
    local f = assert(io.open(path:gsub("init%.lua$", name), "rb"))
    local text = f:read "a"
@@ -26,12 +26,12 @@ local function read(name)
    return text
 end
 
-local function style()
-   return read "page.css"
+local function page_style()
+   return read_part "page.css"
 end
 
-local function program()
-   return "(function () {\n'use strict';\n" .. table.concat(tables.map(SCRIPTS, read), "\n") ..
+local function page_program()
+   return "(function () {\n'use strict';\n" .. table.concat(tables.map(SCRIPTS, read_part), "\n") ..
       "\n}());\n"
 end
 
@@ -67,8 +67,8 @@ local KEYS = "Drag or arrow keys move, the wheel or + and - zoom, 0 shows all, n
    "the next and previous component that is not well, Escape lets go. The tables below say the " ..
    "same in words."
 
-local function picture(d)
-   local m = d.machine
+local function machine_picture(data)
+   local m = data.machine
    return '<section id="machine" aria-labelledby="machine-title"><h2 id="machine-title">' ..
       html.text(m.title) .. "</h2>" .. html.tag("p", { { "id", "machine-about" } }, m.subtitle) ..
       CONTROLS .. '<div class="stage"><canvas id="picture" tabindex="0" role="application" ' ..
@@ -83,29 +83,29 @@ local function picture(d)
 end
 
 -- What the program needs to know of components that are not well.
-local function case_of(c)
+local function case_of(case)
    local texts = {}
-   for _, e in ipairs(c.evidence or {}) do
+   for _, e in ipairs(case.evidence or {}) do
       texts[#texts + 1] = e.text
    end
-   for _, r in ipairs(c.reasoning or {}) do
+   for _, r in ipairs(case.reasoning or {}) do
       texts[#texts + 1] = r.text
    end
-   return { name = c.component, state = c.state, left = c.left,
-      loss = c.loss and report.lost(c.loss), action = c.action, cable = c.cable,
-      remark = c.remark ~= "" and c.remark or nil, link = c.is_link,
+   return { name = case.component, state = case.state, left = case.left,
+      loss = case.loss and report.lost(case.loss), action = case.action, cable = case.cable,
+      remark = case.remark ~= "" and case.remark or nil, link = case.is_link,
       texts = json.array(texts) }
 end
 
-local function data_of(d)
-   local m, jobs = tables.copy(d.machine), nil
-   for _, c in ipairs(d.jobs or {}) do
+local function data_of(data)
+   local m, jobs = tables.copy(data.machine), nil
+   for _, c in ipairs(data.jobs or {}) do
       jobs = jobs or json.array {}
       jobs[#jobs + 1] = { id = tostring(c.id), nodes = c.members }
    end
    m.title, m.subtitle = nil, nil
-   return { at = d.at, machine = m, jobs = jobs, sets = #d.status.sets > 0 or nil,
-      cases = json.array(tables.map(d.cases, case_of)) }
+   return { at = data.at, machine = m, jobs = jobs, sets = #data.status.sets > 0 or nil,
+      cases = json.array(tables.map(data.cases, case_of)) }
 end
 
 --- @param d { at, since (seconds since 1970), private, status, links, nodes, actions (answers of
@@ -113,13 +113,13 @@ end
 --   taut.cli.page.layout), jobs, hidden and lost, or nil: jobs are not shown }
 -- @param live seconds after which the page asks again, or nil: it is a file
 -- @return the whole file as text, and its policy
-function page.make(d, live)
+function page.make(data, live)
    local nonce = seal.hex(seal.random(16))
    local policy = page.policy(nonce, live)
-   local cluster = d.status.cluster
-   local title = "Taut: " .. (cluster and cluster .. ", " or "") .. d.machine.title
+   local cluster = data.status.cluster
+   local title = "Taut: " .. (cluster and cluster .. ", " or "") .. data.machine.title
    local when = ("Made %s; what was done since %s. Taut %s."):format(
-      os.date("%Y-%m-%d %H:%M:%S", d.at), os.date("%Y-%m-%d %H:%M", math.floor(d.since)),
+      os.date("%Y-%m-%d %H:%M:%S", data.at), os.date("%Y-%m-%d %H:%M", math.floor(data.since)),
       sys.version)
    return table.concat {
       '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n',
@@ -128,19 +128,19 @@ function page.make(d, live)
       '<link rel="icon" href="data:,">\n', -- or browsers ask for one
       '<meta name="color-scheme" content="light dark">',
       '<meta name="referrer" content="no-referrer">',
-      html.tag("title", nil, title), '\n<style nonce="', nonce, '">\n', style(),
+      html.tag("title", nil, title), '\n<style nonce="', nonce, '">\n', page_style(),
       "</style></head>\n<body", live and (' data-live="%d"'):format(live) or "", ">\n",
       '<a class="skip" href="#verdicts">To what is not well</a>\n<header><h1>',
       html.text(title), "</h1>", html.tag("p", { { "id", "when" } }, when), "</header>\n<main>\n",
-      sections.alarms(d), sections.first(d), sections.summary(d), picture(d),
-      sections.verdicts(d),
-      sections.repairs(d), sections.nodes(d), sections.jobs(d), lost.section(d),
-      sections.trend(d),
-      sections.actions(d), "</main>\n<footer>",
-      html.tag("p", nil, d.private and "This page names users and jobs: keep it to who may know."
+      sections.alarms(data), sections.first(data), sections.summary(data), machine_picture(data),
+      sections.verdicts(data),
+      sections.repairs(data), sections.nodes(data), sections.jobs(data), lost.section(data),
+      sections.trend(data),
+      sections.actions(data), "</main>\n<footer>",
+      html.tag("p", nil, data.private and "This page names users and jobs: keep it to who may know."
          or "This page names no users and no jobs."), "</footer>\n",
-      '<script type="application/json" id="data">', html.data(data_of(d)), "</script>\n",
-      '<script nonce="', nonce, '">\n', program(), "</script></body></html>\n" }, policy
+      '<script type="application/json" id="data">', html.data(data_of(data)), "</script>\n",
+      '<script nonce="', nonce, '">\n', page_program(), "</script></body></html>\n" }, policy
 end
 
 return page

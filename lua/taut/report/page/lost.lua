@@ -10,25 +10,25 @@ local lost = {}
 lost.words = { component = "component", placement = "placement", neighbours = "neighbours",
    congestion = "congestion", node = "one node", elsewhere = "not the network" }
 
-local function where(j)
-   if j.component then
-      local node = j.component:gsub("/[tr]x[%d]*$", "")
-      return html.show(j.is_link and "link" or "node", j.is_link and j.component or node,
-         j.component)
+local function where_lost(job)
+   if job.component then
+      local node = job.component:gsub("/[tr]x[%d]*$", "")
+      return html.show(job.is_link and "link" or "node", job.is_link and job.component or node,
+         job.component)
    end
-   return j.node and html.show("node", j.node) or "-"
+   return job.node and html.show("node", job.node) or "-"
 end
 
 --- Nothing where jobs are not shown, or not to this user.
-function lost.section(d)
-   if not d.jobs or not d.lost then
+function lost.section(data)
+   if not data.jobs or not data.lost then
       return ""
    end
    local rows = {}
-   for i, j in ipairs(d.lost) do
+   for i, j in ipairs(data.lost) do
       rows[i] = { tostring(j.label or j.id), j.user or "-", j.name or "-", tostring(j.nodes or "-"),
          os.date("%Y-%m-%d %H:%M", math.floor(j.ended or 0)), report.time(j.run_s or 0),
-         ("%.2f"):format((j.lost_node_s or 0) / 3600), lost.words[j.cause] or "-", where(j) }
+         ("%.2f"):format((j.lost_node_s or 0) / 3600), lost.words[j.cause] or "-", where_lost(j) }
    end
    return sections.section("lost", "Jobs that lost time", #rows == 0
       and html.tag("p", nil, "No job is known to have lost time.") or html.table(

@@ -12,8 +12,8 @@ local sections = {}
 
 local NODES = 500 -- rows of nodes that are not well, jobs
 
-local function stamp(t)
-   return t and os.date("%Y-%m-%d %H:%M", math.floor(t)) or "-"
+local function format_time(time)
+   return time and os.date("%Y-%m-%d %H:%M", math.floor(time)) or "-"
 end
 
 --- A part of the page with its heading.
@@ -30,81 +30,85 @@ end
 
 ---------------------------------------------------------------- the first lines
 
-local function tile(value, name, class)
+local function summary_tile(value, name, class)
    return ('<div class="tile %s"><dt>%s</dt><dd>%s</dd></div>'):format(class or "", html.text(name),
       html.text(value))
 end
 
 --- What keeps Taut from acting: before all else.
-function sections.alarms(d)
-   local items = tables.map(alarms.of(d.status), function(a)
-      return html.tag("li", nil, alarms.line(a))
+function sections.alarms(data)
+   local items = tables.map(alarms.of(data.status), function(alarm)
+      return html.tag("li", nil, alarms.line(alarm))
    end)
    return #items == 0 and "" or section("alarms", "Alarms", "<ul>" .. table.concat(items) ..
       "</ul>")
 end
 
 -- Sets of links, where links cannot be told apart.
-local function set_tiles(n, hidden)
-   return { tile(n.all, "sets of links"), tile(n.ok, "sets well", "ok"),
-      tile(n.slow + n.failed, "sets with a slow link", n.slow + n.failed > 0 and "slow"),
-      tile(n.unknown, "sets never tested"), tile(hidden, "links tested in sets only") }
+local function set_tiles(counts, hidden)
+   return { summary_tile(counts.all, "sets of links"), summary_tile(counts.ok, "sets well", "ok"),
+      summary_tile(counts.slow + counts.failed, "sets with a slow link",
+      counts.slow + counts.failed > 0 and "slow"), summary_tile(counts.unknown,
+      "sets never tested"), summary_tile(hidden, "links tested in sets only") }
 end
 
-local function is_well(c)
-   return c.state == "ok" or c.state == "unknown"
+local function is_well(component)
+   return component.state == "ok" or component.state == "unknown"
 end
 
 -- Nodes by their tx and rx, and those that are drained, by whomever.
-local function node_tiles(d)
+local function node_tiles(data)
    local bad, suspect, drained = 0, 0, 0
-   for _, v in ipairs(d.nodes) do
+   for _, v in ipairs(data.nodes) do
       local is_bad = verdicts.is_verdict(v.tx.state) or verdicts.is_verdict(v.rx.state)
       bad = bad + (is_bad and 1 or 0)
       suspect = suspect + (not is_bad and not (is_well(v.tx) and is_well(v.rx)) and 1 or 0)
       drained = drained + (v.drain and 1 or 0)
    end
-   return { tile(#d.nodes, "nodes"),
-      tile(bad, "nodes slow, lossy or failed", bad > 0 and "slow"),
-      tile(suspect, "nodes suspect", suspect > 0 and "suspect"),
-      tile(#d.status.drained, "nodes drained by Taut", #d.status.drained > 0 and "slow"),
-      tile(drained - #d.status.drained, "nodes drained by others") }
+   return { summary_tile(#data.nodes, "nodes"),
+      summary_tile(bad, "nodes slow, lossy or failed", bad > 0 and "slow"),
+      summary_tile(suspect, "nodes suspect", suspect > 0 and "suspect"),
+      summary_tile(#data.status.drained, "nodes drained by Taut", #data.status.drained > 0
+      and "slow"), summary_tile(drained - #data.status.drained, "nodes drained by others") }
 end
 
-local function link_tiles(d, hidden)
+local function link_tiles(data, hidden)
    local n = { ok = 0, suspect = 0, slow = 0, lossy = 0, failed = 0, unknown = 0 }
-   for _, l in ipairs(d.links) do
+   for _, l in ipairs(data.links) do
       n[l.state] = n[l.state] + 1
    end
-   if hidden == #d.links then
+   if hidden == #data.links then
       return {} -- each is told as one of a set
    end
-   return { tile(#d.links, "links"), tile(n.ok, "links well", "ok"),
-      tile(n.suspect, "links suspect", n.suspect > 0 and "suspect"),
-      tile(n.slow, "links slow", n.slow > 0 and "slow"),
-      tile(n.lossy, "links lossy", n.lossy > 0 and "lossy"),
-      tile(n.failed, "links failed", n.failed > 0 and "failed"),
-      tile(n.unknown - hidden, "links never tested") }
+   return { summary_tile(#data.links, "links"), summary_tile(n.ok, "links well", "ok"),
+      summary_tile(n.suspect, "links suspect", n.suspect > 0 and "suspect"),
+      summary_tile(n.slow, "links slow", n.slow > 0 and "slow"),
+      summary_tile(n.lossy, "links lossy", n.lossy > 0 and "lossy"),
+      summary_tile(n.failed, "links failed", n.failed > 0 and "failed"),
+      summary_tile(n.unknown - hidden, "links never tested") }
 end
 
 --- What matters, in numbers.
-function sections.summary(d)
-   local hidden = d.status.links_in_sets or 0
-   local only_in_sets = d.status.unknown_in_sets or hidden
-   local tiles = link_tiles(d, only_in_sets)
-   for _, more in ipairs { hidden > 0 and set_tiles(d.status.set_states, only_in_sets) or {},
-      node_tiles(d), { tile(report.percent(d.status.coverage), ("tested in the last %g h"):format(
-      d.status.coverage_h)) } } do
+function sections.summary(data)
+   local hidden = data.status.links_in_sets or 0
+   local only_in_sets = data.status.unknown_in_sets or hidden
+   local tiles = link_tiles(data, only_in_sets)
+   for _, more in ipairs { hidden > 0 and set_tiles(data.status.set_states, only_in_sets) or {},
+      node_tiles(data), { summary_tile(report.percent(data.status.coverage),
+      ("tested in the last %g h"):format(
+      data.status.coverage_h)) } } do
       table.move(more, 1, #more, #tiles + 1, tiles)
    end
-   local mode = d.status.mode == "enable" and "Taut drains nodes that depend on a slow component."
+   local mode = data.status.mode == "enable"
+      and "Taut drains nodes that depend on a slow component."
       or "Taut observes; it drains nothing."
-   if d.status.switch == "off" then
+   if data.status.switch == "off" then
       mode = mode .. " Checks are off."
    end
    return '<section id="summary" aria-label="Summary"><dl class="tiles">' ..
       table.concat(tiles, "\n") .. "</dl>" .. paragraph(mode) ..
-      (d.note and paragraph("The picture has no verdicts: " .. d.note) or "") .. "</section>\n"
+      (data.note and paragraph("The picture has no verdicts: " .. data.note) or "") ..
+      "</section>\n"
 end
 
 ---------------------------------------------------------------- what to do first
@@ -112,46 +116,46 @@ end
 local REPAIRS_FIRST = 3
 
 -- A sentence that begins with something to show in the picture.
-local function item(shown, text)
+local function list_item(shown, text)
    return html.tag("li", nil, html.raw(shown.html .. html.text(text)))
 end
 
 --- What to do, the first thing first.
-function sections.first(d)
+function sections.first(data)
    local items = {}
-   for i = 1, math.min(REPAIRS_FIRST, #d.repairs) do
-      local r = d.repairs[i]
-      items[i] = item(html.show(r.is_link and "link" or "node", r.what),
+   for i = 1, math.min(REPAIRS_FIRST, #data.repairs) do
+      local r = data.repairs[i]
+      items[i] = list_item(html.show(r.is_link and "link" or "node", r.what),
          (": repair %s, of which %s is left; %s."):format(r.cable or "it", report.percent(r.left),
          r.nodes > 0 and report.count(r.nodes, "node") .. " comes back"
          or "jobs are placed elsewhere meanwhile"))
    end
-   for _, v in ipairs(d.status.sets) do
+   for _, v in ipairs(data.status.sets) do
       items[#items + 1] = html.tag("li", nil, v.text .. ". `taut repair SWITCH` names its " ..
          "cables; " .. (v.adaptive and "where a sweep's counters speak against one of them, "
          or "with `addresses` in taut.lua ") .. "Taut finds the one.")
    end
-   if #d.status.held > 0 then
+   if #data.status.held > 0 then
       items[#items + 1] = html.tag("li", nil, ("%s would be drained, and something holds that " ..
-         "back: see Nodes."):format(report.count(#d.status.held, "node")))
+         "back: see Nodes."):format(report.count(#data.status.held, "node")))
    end
-   local suspects = d.status.states and d.status.states.suspect or 0
+   local suspects = data.status.states and data.status.states.suspect or 0
    local rest = suspects > 0 and paragraph(("%s: nothing to do, Taut tests them first."):format(
       report.count(suspects, "suspect"))) or ""
    return section("first", "What to do first", (#items > 0 and "<ol>" .. table.concat(items) ..
-      "</ol>" or paragraph(#alarms.of(d.status) > 0 and "See to the alarms."
+      "</ol>" or paragraph(#alarms.of(data.status) > 0 and "See to the alarms."
       or "Nothing is to repair.")) .. rest)
 end
 
 ---------------------------------------------------------------- verdicts
 
-local function evidence(c)
+local function evidence_cell(case)
    local items = {}
-   for _, e in ipairs(c.evidence or {}) do
+   for _, e in ipairs(case.evidence or {}) do
       items[#items + 1] = html.tag("li", nil, ("%s left of it: %s"):format(report.percent(e.left),
          e.text))
    end
-   for _, r in ipairs(c.reasoning or {}) do
+   for _, r in ipairs(case.reasoning or {}) do
       items[#items + 1] = html.tag("li", nil, r.text)
    end
    if #items == 0 then
@@ -161,28 +165,30 @@ local function evidence(c)
       "<ul>" .. table.concat(items) .. "</ul>"))
 end
 
-local function action(c)
-   return c.action_why and ("%s: %s"):format(c.action or "-", c.action_why) or c.action or "watch"
+local function action_cell(case)
+   return case.action_why and ("%s: %s"):format(case.action or "-", case.action_why) or case.action
+      or "watch"
 end
 
 --- Links, tx and rx that are not well, with what speaks against them.
-function sections.verdicts(d)
-   local rows = tables.map(d.cases, function(c)
-      return { id = "case-" .. c.component, html.show(c.is_link and "link" or "node",
-         c.is_link and c.component
-         or (c.component:gsub("/[tr]x[%d]*$", "")), c.component),
-         html.verdict(c.state, report.state(c)), stamp(c.since),
-         ("%d of %d"):format(c.low or 0, c.low_of or c.tests or 0), action(c), evidence(c),
-         c.cable or "-" }
+function sections.verdicts(data)
+   local rows = tables.map(data.cases, function(case)
+      return { id = "case-" .. case.component, html.show(case.is_link and "link" or "node",
+         case.is_link and case.component
+         or (case.component:gsub("/[tr]x[%d]*$", "")), case.component),
+         html.verdict(case.state, report.state(case)), format_time(case.since),
+         ("%d of %d"):format(case.low or 0, case.low_of or case.tests or 0), action_cell(case),
+         evidence_cell(case), case.cable or "-" }
    end)
-   local sets = tables.map(d.status.sets, function(s) return html.tag("li", nil, s.text) end)
+   local sets = tables.map(data.status.sets, function(set) return html.tag("li", nil, set.text) end)
    local content = #rows == 0 and (#sets > 0
       and paragraph "Of these sets one link is slow; every other component tested is well."
       or paragraph "Every component that was tested is well.") or html.table(
          "Components that are not well, worst first", { "Component", "Verdict", "Since",
          ">Low tests",  "Action", "Evidence", "Cable" }, rows)
-   if (d.cases_all or 0) > #d.cases then
-      content = content .. paragraph(("%d more are not listed."):format(d.cases_all - #d.cases))
+   if (data.cases_all or 0) > #data.cases then
+      content = content .. paragraph(("%d more are not listed."):format(data.cases_all
+         - #data.cases))
    end
    if #sets > 0 then
       content = content .. "<ul>" .. table.concat(sets) .. "</ul>"
@@ -192,12 +198,12 @@ end
 
 ---------------------------------------------------------------- nodes
 
-local function node_rows(d)
+local function node_rows(data)
    local held, rows, more = {}, {}, 0
-   for _, v in ipairs(d.status.held) do
+   for _, v in ipairs(data.status.held) do
       held[v.node] = v
    end
-   for _, n in ipairs(d.nodes) do
+   for _, n in ipairs(data.nodes) do
       local h = held[n.node]
       if n.drain or h or not is_well(n.tx) or not is_well(n.rx) then
          local why = n.drain and n.reason or h and ("would be drained: %s [%s]"):format(h.reason,
@@ -213,8 +219,8 @@ local function node_rows(d)
 end
 
 --- Nodes that are drained, would be, or are not well.
-function sections.nodes(d)
-   local rows, more = node_rows(d)
+function sections.nodes(data)
+   local rows, more = node_rows(data)
    local content = #rows == 0 and paragraph "No node is drained, and each that was tested is well."
       or html.table("Nodes that are drained or not well", { "Node", "tx", "rx", "Slurm", "Why" },
          rows)
@@ -223,18 +229,19 @@ function sections.nodes(d)
 end
 
 --- What was done and why, the latest first.
-function sections.actions(d)
-   local rows = tables.map(d.actions, function(a)
-      local text = a.reason or a.component or "-"
-      if a.result and a.result ~= "done" and a.result ~= "seen" then
-         text = ("%s [%s]"):format(text, a.result)
+function sections.actions(data)
+   local rows = tables.map(data.actions, function(action)
+      local text = action.reason or action.component or "-"
+      if action.result and action.result ~= "done" and action.result ~= "seen" then
+         text = ("%s [%s]"):format(text, action.result)
       end
-      local is_node = a.node and a.node ~= ""
-      return { stamp(a.time), report.word(a.action), is_node and html.show("node", a.node) or "-",
-         text, d.private and (a.who or "-") or nil }
+      local is_node = action.node and action.node ~= ""
+      return { format_time(action.time), report.word(action.action),
+         is_node and html.show("node", action.node) or "-", text, data.private
+         and (action.who or "-") or nil }
    end)
    local heads = { "Time", "What", "Node", "Why" }
-   heads[5] = d.private and "Who" or nil
+   heads[5] = data.private and "Who" or nil
    return section("actions", "What was done and why", #rows == 0
       and paragraph "Nothing was drained or resumed in this time."
       or html.table("Actions, the latest first", heads, rows))
@@ -243,12 +250,13 @@ end
 ---------------------------------------------------------------- repairs
 
 --- What to repair first.
-function sections.repairs(d)
-   local rows = tables.map(d.repairs, function(r, i)
-      return { tostring(i), html.show(r.is_link and "link" or "node", r.what),
-         report.percent(r.left), tostring(r.nodes), r.gain and ("%.2g%%"):format(r.gain * 100)
-         or "-", ("%.3g"):format(r.alone_hours), ("%.3g"):format(r.together_hours),
-         r.cable or "-" }
+function sections.repairs(data)
+   local rows = tables.map(data.repairs, function(repair, number)
+      return { tostring(number), html.show(repair.is_link and "link" or "node", repair.what),
+         report.percent(repair.left), tostring(repair.nodes),
+         repair.gain and ("%.2g%%"):format(repair.gain * 100) or "-",
+         ("%.3g"):format(repair.alone_hours), ("%.3g"):format(repair.together_hours), repair.cable
+         or "-" }
    end)
    if #rows == 0 then
       return section("repairs", "Repairs, by what they bring", paragraph "Nothing is to repair.")
@@ -260,13 +268,13 @@ function sections.repairs(d)
       "Node-hours a day: of the nodes that come back, of what slow nodes that run jobs get " ..
       "back, and of the time that messages spend less on links where every node exchanges with " ..
       "another one, drawn at random, and does nothing else. `taut study repair` says it for " ..
-      "your jobs.") .. (d.repairs_note
-      and paragraph("Traffic: " .. d.repairs_note) or ""))
+      "your jobs.") .. (data.repairs_note
+      and paragraph("Traffic: " .. data.repairs_note) or ""))
 end
 
 ---------------------------------------------------------------- days
 
-local function values(days, fn)
+local function values_of(days, fn)
    return tables.map(days, fn)
 end
 
@@ -284,58 +292,58 @@ local function day_table(days)
 end
 
 --- How it was in the last weeks.
-function sections.trend(d)
-   local days = d.days
+function sections.trend(data)
+   local days = data.days
    if #days == 0 then
       return section("trend", "The last weeks", paragraph "Nothing is stored.")
    end
-   local labels = values(days, function(v) return os.date("%m-%d", v.from) end)
-   local function series(name, class, fn)
-      return { name = name, class = class, values = values(days, fn) }
+   local labels = values_of(days, function(day) return os.date("%m-%d", day.from) end)
+   local function series_of(name, class, fn)
+      return { name = name, class = class, values = values_of(days, fn) }
    end
    return section("trend", "The last weeks", '<div class="charts">' .. chart.bars {
       title = "Components not well, at the end of each day", days = labels, series = {
-         series("failed", "failed", function(v) return v.failed end),
-         series("lossy", "lossy", function(v) return v.lossy end),
-         series("slow", "slow", function(v) return v.slow end),
-         series("suspect", "suspect", function(v) return v.suspect end) } } .. chart.bars {
+         series_of("failed", "failed", function(day) return day.failed end),
+         series_of("lossy", "lossy", function(day) return day.lossy end),
+         series_of("slow", "slow", function(day) return day.slow end),
+         series_of("suspect", "suspect", function(day) return day.suspect end) } } .. chart.bars {
       title = "Nodes drained and resumed", days = labels, series = {
-         series("drained", "slow", function(v) return v.drains end),
-         series("resumed", "ok", function(v) return v.resumes end) } } .. chart.bars {
+         series_of("drained", "slow", function(day) return day.drains end),
+         series_of("resumed", "ok", function(day) return day.resumes end) } } .. chart.bars {
       title = "Tests", days = labels, series = {
-         series("good", "ok", function(v) return v.tests.good end),
-         series("low", "slow", function(v) return v.tests.low end),
-         series("discarded", "unknown", function(v) return v.tests.void end) } } ..
+         series_of("good", "ok", function(day) return day.tests.good end),
+         series_of("low", "slow", function(day) return day.tests.low end),
+         series_of("discarded", "unknown", function(day) return day.tests.void end) } } ..
       "</div>" .. html.details("The numbers of each day", day_table(days)))
 end
 
 ---------------------------------------------------------------- jobs
 
-local function duration(s)
-   return ("%d:%02d h"):format(s // 3600, s % 3600 // 60)
+local function format_duration(seconds)
+   return ("%d:%02d h"):format(seconds // 3600, seconds % 3600 // 60)
 end
 
 --- Where running jobs are; nothing where jobs are not shown.
-function sections.jobs(d)
-   if not d.jobs then
+function sections.jobs(data)
+   if not data.jobs then
       return ""
    end
    local rows = {}
-   for i, j in ipairs(d.jobs) do
+   for i, j in ipairs(data.jobs) do
       rows[i] = i <= NODES and { html.show("job", tostring(j.id)), j.user or "-", j.name or "-",
          j.partition or "-", tostring(j.count or #j.members), tostring(j.routers),
          ("%.1f"):format(j.hops_mean), tostring(j.hops_most),
-         j.start and j.start > 0 and duration(math.max(0, math.floor(d.at - j.start))) or "-" }
-         or nil
+         j.start and j.start > 0 and format_duration(math.max(0, math.floor(data.at - j.start)))
+         or "-" } or nil
    end
    local content = #rows == 0 and paragraph "No job runs." or html.table("Running jobs",
       { "Job", "User", "Name", "Partition", ">Nodes", ">Routers", ">Links apart", ">At most",
          ">Runs" }, rows)
-   if #d.jobs > #rows then
-      content = content .. paragraph(("%d more are not listed."):format(#d.jobs - #rows))
+   if #data.jobs > #rows then
+      content = content .. paragraph(("%d more are not listed."):format(#data.jobs - #rows))
    end
-   return section("jobs", "Where running jobs are", content .. (d.hidden > 0 and paragraph(
-      ("%d more are hidden from you by Slurm's PrivateData."):format(d.hidden)) or ""))
+   return section("jobs", "Where running jobs are", content .. (data.hidden > 0 and paragraph(
+      ("%d more are hidden from you by Slurm's PrivateData."):format(data.hidden)) or ""))
 end
 
 return sections
