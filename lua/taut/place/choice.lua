@@ -24,14 +24,15 @@ local HARM = 2
 local PIECES = 8
 
 -- How much of a link the job takes, times how much of it others use: the worst link's.
-local function harm_of(topo, P, c, o)
-   if not o.background or P.compute >= 1 or c.score.time_s == math.huge then
+local function harm_of(topo, pattern, candidate, options)
+   if not options.background or pattern.compute >= 1 or candidate.score.time_s == math.huge then
       return 0
    end
-   local step, worst = P.compute / (1 - P.compute) * c.score.ideal_s + c.score.time_s, 0
-   for comp, bytes in pairs(c.score.load or {}) do
-      local can = topo.capacity[comp] * (o.left and o.left[comp] or 1)
-      local others = o.background[comp]
+   local step, worst = pattern.compute / (1 - pattern.compute) * candidate.score.ideal_s
+      + candidate.score.time_s, 0
+   for comp, bytes in pairs(candidate.score.load or {}) do
+      local can = topo.capacity[comp] * (options.left and options.left[comp] or 1)
+      local others = options.background[comp]
       if others and can > 0 and step > 0 then
          worst = math.max(worst, bytes / step / can * others / can)
       end
@@ -39,11 +40,11 @@ local function harm_of(topo, P, c, o)
    return worst
 end
 
-local function with_pieces(topo, list, P, found, o)
+local function with_pieces(topo, list, pattern, found, options)
    local all = table.move(found, 1, #found, 1, {})
-   if not o.exclusive and not o.per_router then
-      for _, c in ipairs(pieces.sets(list, P.ranks, PIECES)) do
-         c.score = score.evaluate(topo, c.nodes, P, o)
+   if not options.exclusive and not options.per_router then
+      for _, c in ipairs(pieces.sets(list, pattern.ranks, PIECES)) do
+         c.score = score.evaluate(topo, c.nodes, pattern, options)
          all[#all + 1] = c
       end
    end
@@ -51,30 +52,31 @@ local function with_pieces(topo, list, P, found, o)
 end
 
 -- What a bit is worth: nothing on an empty machine.
-local function bit_of(topo, list)
-   local free = tables.sum(list, function(p) return p.count end)
+local function worth_of_bit(topo, list)
+   local free = tables.sum(list, function(piece) return piece.count end)
    return BIT * math.max(0, 1 - free / #topo.nodes)
 end
 
 --- @param topo topology
 -- @param free set of free nodes
--- @param P pattern
+-- @param pattern pattern
 -- @param found array of candidates with score, as rank.best gives them
 -- @param own Slurm's choice, { nodes, score }
--- @param o as for score.evaluate, with load for what is in background; exclusive, per_router as of
---   place.search
+-- @param options as for score.evaluate, with load for what is in background; exclusive, per_router
+--   as of place.search
 -- @param line what slurm.choice is told: order, rank, switches, memo
 -- @return one of the candidates, or own where none has a lower price
-function choice.best(topo, free, P, found, own, o, line)
+function choice.best(topo, free, pattern, found, own, options, line)
    local list = slurm.pieces(free, line)
-   local bit = bit_of(topo, list)
-   local function price(c)
-      return math.log(c.score.job_ratio) + HARM * harm_of(topo, P, c, o) +
-         bit * pieces.loss(list, c.nodes, #topo.nodes / LONG)
+   local bit = worth_of_bit(topo, list)
+   local function price_of(candidate)
+      return math.log(candidate.score.job_ratio) + HARM * harm_of(topo, pattern, candidate,
+         options) +
+         bit * pieces.loss(list, candidate.nodes, #topo.nodes / LONG)
    end
-   local best, least = own, price(own)
-   for _, c in ipairs(with_pieces(topo, list, P, found, o)) do
-      local p = c.score.job_ratio <= own.score.job_ratio and price(c)
+   local best, least = own, price_of(own)
+   for _, c in ipairs(with_pieces(topo, list, pattern, found, options)) do
+      local p = c.score.job_ratio <= own.score.job_ratio and price_of(c)
       if p and p < least then
          best, least = c, p
       end

@@ -12,32 +12,32 @@ function common.weight(left)
 end
 
 --- Compare arrays of numbers: below 0, 0 or above it.
-function common.compare(a, b)
-   for i = 1, math.min(#a, #b) do
-      if a[i] ~= b[i] then
-         return a[i] - b[i]
+function common.compare(list, other)
+   for i = 1, math.min(#list, #other) do
+      if list[i] ~= other[i] then
+         return list[i] - other[i]
       end
    end
-   return #a - #b
+   return #list - #other
 end
 
---- Nodes in the order in which a job's ranks go through them: o.rank (node → place in Slurm's
+--- Nodes in the order in which a job's ranks go through them: options.rank (node → place in Slurm's
 -- table), else by number.
-function common.sorted(nodes, o)
-   return sets.sorted(nodes, o.rank)
+function common.sorted(nodes, options)
+   return sets.sorted(nodes, options.rank)
 end
 
 --- fn(list, candidate) that appends a candidate whose nodes are not those of an earlier one.
 -- Returns whether it did.
 function common.taker()
    local seen = {}
-   return function(list, c)
-      local key = table.concat(c.nodes, ",")
+   return function(list, candidate)
+      local key = table.concat(candidate.nodes, ",")
       if seen[key] then
          return false
       end
       seen[key] = true
-      list[#list + 1] = c
+      list[#list + 1] = candidate
       return true
    end
 end
@@ -62,11 +62,11 @@ local function machine_of(topo)
 end
 
 -- Nodes of a router, which topo:on_router() makes a new table of each time.
-local function nodes_on(topo, r)
+local function free_nodes_on(topo, router)
    local m = machine_of(topo)
    m.nodes = m.nodes or {}
-   m.nodes[r] = m.nodes[r] or topo:on_router(r)
-   return m.nodes[r]
+   m.nodes[router] = m.nodes[router] or topo:on_router(router)
+   return m.nodes[router]
 end
 
 --- Routers with nodes, ascending, and map router → how many nodes.
@@ -97,16 +97,16 @@ local function list_by_router(topo, free, most)
    return on, routers
 end
 
---- Free nodes by router, each list ascending, at most o.per_router on each; and the routers that
--- have some, ascending.  Kept as long as o.version is the same; leave them as they are.
-function common.by_router(topo, free, o)
+--- Free nodes by router, each list ascending, at most options.per_router on each; and the routers
+-- that have some, ascending.  Kept as long as options.version is the same; leave them as they are.
+function common.by_router(topo, free, options)
    local m = machine_of(topo)
    local memo = m.memo
-   if not memo or not o.version or memo.free ~= free or memo.version ~= o.version or
-      memo.per_router ~= o.per_router then
-      memo = { free = free, version = o.version, per_router = o.per_router }
-      memo.on, memo.routers = list_by_router(topo, free, o.per_router)
-      m.memo = o.version and memo or nil
+   if not memo or not options.version or memo.free ~= free or memo.version ~= options.version or
+      memo.per_router ~= options.per_router then
+      memo = { free = free, version = options.version, per_router = options.per_router }
+      memo.on, memo.routers = list_by_router(topo, free, options.per_router)
+      m.memo = options.version and memo or nil
    end
    return memo.on, memo.routers
 end
@@ -136,29 +136,30 @@ function common.dense(topo, free, least, density, taken, part_of)
 end
 
 --- Fill in a candidate: its submesh is the routers its nodes are on, unless it says which routers
--- it has (c.routers, a set).
-function common.describe(topo, free, c)
+-- it has (candidate.routers, a set).
+function common.describe(topo, free, candidate)
    local total = machine_of(topo).total
-   local used, inside, spare = c.routers or {}, 0, 0
+   local used, inside, spare = candidate.routers or {}, 0, 0
    local memo = machine_of(topo).memo
    local on = memo and memo.free == free and not memo.per_router and memo.on
-   for _, n in ipairs(c.nodes) do
+   for _, n in ipairs(candidate.nodes) do
       used[topo:router(n)] = true
    end
-   c.used = 0
+   candidate.used = 0
    for r in pairs(used) do
-      inside, c.used = inside + total[r], c.used + 1
+      inside, candidate.used = inside + total[r], candidate.used + 1
       if on then
          spare = spare + (on[r] and #on[r] or 0)
       else
-         for _, n in ipairs(nodes_on(topo, r)) do
+         for _, n in ipairs(free_nodes_on(topo, r)) do
             spare = spare + (free[n] and 1 or 0)
          end
       end
    end
-   c.routers = nil
-   c.total, c.density, c.strangers = inside, #c.nodes / inside, inside - spare
-   return c
+   candidate.routers = nil
+   candidate.total, candidate.density, candidate.strangers = inside, #candidate.nodes / inside,
+      inside - spare
+   return candidate
 end
 
 --- Of some routers' free nodes `count`: of whole routers, the fullest first, or evenly.
@@ -167,8 +168,9 @@ end
 -- @return array of nodes, fewer where there are no more
 function common.fill(on, routers, count, evenly)
    local list, out = table.move(routers, 1, #routers, 1, {}), {}
-   table.sort(list, function(a, b)
-      return #on[a] ~= #on[b] and #on[a] > #on[b] or #on[a] == #on[b] and a < b
+   table.sort(list, function(one, other)
+      return #on[one] ~= #on[other] and #on[one] > #on[other] or #on[one] == #on[other]
+         and one < other
    end)
    if not evenly then
       for _, r in ipairs(list) do

@@ -12,8 +12,8 @@ local SPREADS = { 0, 1, 2, 4, 8 } -- groups more than are needed; and all of the
 
 -- Groups with free nodes: { group, free, routers = array }, those with most free nodes first; and
 -- the free nodes by router.
-local function groups_of(topo, free, o)
-   local on, routers = common.by_router(topo, free, o)
+local function groups_of(topo, free, options)
+   local on, routers = common.by_router(topo, free, options)
    local by, list = {}, {}
    for _, r in ipairs(routers) do
       local g = topo:group(r)
@@ -24,7 +24,7 @@ local function groups_of(topo, free, o)
       by[g].free = by[g].free + #on[r]
       table.insert(by[g].routers, r)
    end
-   for c, share in pairs(o.left or {}) do
+   for c, share in pairs(options.left or {}) do
       if topo:is_link(c) and share < 1 then
          local a, b = by[topo:group(topo:from(c))], by[topo:group(topo:to(c))]
          for _, g in ipairs { a, b ~= a and b or nil } do
@@ -35,21 +35,21 @@ local function groups_of(topo, free, o)
    return list, on
 end
 
--- As even as what is free allows: how many nodes of each of the first m groups.
-local function shares(list, m, count)
+-- As even as what is free allows: how many nodes of each of the first groups.
+local function even_shares(list, groups, count)
    local take, rest = {}, count
-   for i = m, 1, -1 do -- the one with least room first: what it cannot take the others must
+   for i = groups, 1, -1 do -- the one with least room first: what it cannot take the others must
       take[i] = math.min(list[i].free, rest // i)
       rest = rest - take[i]
    end
-   for i = 1, m do
+   for i = 1, groups do
       local more = math.min(rest, list[i].free - take[i])
       take[i], rest = take[i] + more, rest - more
    end
    return rest == 0 and take or nil
 end
 
-local function candidate(topo, free, o, on, list, take, evenly, words)
+local function candidate(topo, free, options, on, list, take, evenly, words)
    local nodes, m = {}, 0
    for i, n in ipairs(take) do
       if n > 0 then
@@ -58,33 +58,36 @@ local function candidate(topo, free, o, on, list, take, evenly, words)
          m = m + 1
       end
    end
-   return common.describe(topo, free, { nodes = common.sorted(nodes, o), kind = "groups", cost = m,
+   return common.describe(topo, free, { nodes = common.sorted(nodes, options), kind = "groups",
+      cost = m,
       shape = words:format(m) .. (evenly and ", all routers alike" or ", fullest routers first") })
 end
 
 -- One group: the one with least to spare, and the one with most.
-local function in_one(topo, free, count, o, on, list, out, take)
-   local fit = tables.filter(list, function(g) return g.free >= count end)
-   table.sort(fit, function(a, b)
-      if a.bad ~= b.bad then
-         return a.bad < b.bad
+local function search_one_group(topo, free, count, options, on, list, out, take)
+   local fit = tables.filter(list, function(group) return group.free >= count end)
+   table.sort(fit, function(one, other)
+      if one.bad ~= other.bad then
+         return one.bad < other.bad
       end
-      return a.free ~= b.free and a.free < b.free or a.free == b.free and a.group < b.group
+      return one.free ~= other.free and one.free < other.free or one.free == other.free
+         and one.group < other.group
    end)
    for _, g in ipairs { fit[1], #fit > 1 and fit[#fit] or nil } do
       for _, evenly in ipairs { false, true } do
-         take(out, candidate(topo, free, o, on, { g }, { count }, evenly,
+         take(out, candidate(topo, free, options, on, { g }, { count }, evenly,
             "group " .. g.group .. "%.0s"))
       end
    end
 end
 
-local function in_several(topo, free, count, o, on, list, out, take)
-   table.sort(list, function(a, b)
-      if a.bad ~= b.bad then
-         return a.bad < b.bad
+local function search_several_groups(topo, free, count, options, on, list, out, take)
+   table.sort(list, function(one, other)
+      if one.bad ~= other.bad then
+         return one.bad < other.bad
       end
-      return a.free ~= b.free and a.free > b.free or a.free == b.free and a.group < b.group
+      return one.free ~= other.free and one.free > other.free or one.free == other.free
+         and one.group < other.group
    end)
    local least, room = 0, 0
    while room < count do
@@ -94,19 +97,19 @@ local function in_several(topo, free, count, o, on, list, out, take)
    local done = {}
    for i = 0, #out > 0 and 1 or #SPREADS do -- where one group does, more are hardly ever better
       local m = math.max(2, i < #SPREADS and least + SPREADS[i + 1] or #list)
-      local shared = m <= #list and not done[m] and shares(list, m, count)
+      local shared = m <= #list and not done[m] and even_shares(list, m, count)
       done[m] = true
       if shared then
-         take(out, candidate(topo, free, o, on, list, shared, true, "%d groups evenly"))
+         take(out, candidate(topo, free, options, on, list, shared, true, "%d groups evenly"))
          if i == 0 then
-            take(out, candidate(topo, free, o, on, list, shared, false, "%d groups evenly"))
+            take(out, candidate(topo, free, options, on, list, shared, false, "%d groups evenly"))
          end
       end
    end
 end
 
 -- Wholly free routers only: nobody else is on them.
-local function alone(topo, free)
+local function alone_routers(topo, free)
    local _, total = common.routers(topo)
    local on, rest = common.by_router(topo, free, {}), {}
    for r, list in pairs(on) do
@@ -119,13 +122,15 @@ end
 
 --- Free nodes in groups that are free almost wholly.
 function place.dense(topo, free, least, density, taken)
-   return common.dense(topo, free, least, density, taken, function(r) return topo:group(r) end)
+   return common.dense(topo, free, least, density, taken, function(router)
+      return topo:group(router)
+   end)
 end
 
 --- See taut.place.
-function place.search(topo, free, count, o)
-   local usable = o.exclusive and alone(topo, free) or free
-   local list, on = groups_of(topo, usable, o)
+function place.search(topo, free, count, options)
+   local usable = options.exclusive and alone_routers(topo, free) or free
+   local list, on = groups_of(topo, usable, options)
    local out, take, room = {}, common.taker(), 0
    for _, g in ipairs(list) do
       room = room + g.free
@@ -133,8 +138,8 @@ function place.search(topo, free, count, o)
    if room < count then
       return out
    end
-   in_one(topo, free, count, o, on, list, out, take)
-   in_several(topo, free, count, o, on, list, out, take)
+   search_one_group(topo, free, count, options, on, list, out, take)
+   search_several_groups(topo, free, count, options, on, list, out, take)
    return out
 end
 

@@ -14,7 +14,7 @@ local trees = setmetatable({}, { __mode = "k" })
 
 -- Routers above each of these, and for each of them the least number among the routers of that
 -- level that its leaf reaches: leaves with the same one are in the same part.
-local function climb(topo, above, part)
+local function climb_level(topo, above, part)
    local next_above, next_part, level = {}, {}, {}
    for leaf, list in pairs(above) do
       local seen, up = {}, {}
@@ -44,7 +44,7 @@ local function parts_of(topo)
    end
    local levels = { part }
    while above and #levels <= 8 do
-      above, part = climb(topo, above, part)
+      above, part = climb_level(topo, above, part)
       levels[#levels + 1] = above and part or nil
    end
    local all, island = {}, islands.of(topo).by_links
@@ -57,7 +57,7 @@ local function parts_of(topo)
 end
 
 -- Parts of a level with enough free nodes, the one with least to spare first.
-local function fitting(level, on, routers, count)
+local function fitting_parts(level, on, routers, count)
    local by, list = {}, {}
    for _, r in ipairs(routers) do
       local p = level[r]
@@ -68,8 +68,9 @@ local function fitting(level, on, routers, count)
    for _, p in pairs(by) do
       list[#list + 1] = p.free >= count and p or nil
    end
-   table.sort(list, function(a, b)
-      return a.free ~= b.free and a.free < b.free or a.free == b.free and a.part < b.part
+   table.sort(list, function(one, other)
+      return one.free ~= other.free and one.free < other.free or one.free == other.free
+         and one.part < other.part
    end)
    return list
 end
@@ -77,8 +78,9 @@ end
 -- Leaves by best fit: the fullest ones, and at the end the smallest that holds what is left.
 local function best_fit(on, routers, count)
    local list, out = table.move(routers, 1, #routers, 1, {}), {}
-   table.sort(list, function(a, b)
-      return #on[a] ~= #on[b] and #on[a] > #on[b] or #on[a] == #on[b] and a < b
+   table.sort(list, function(one, other)
+      return #on[one] ~= #on[other] and #on[one] > #on[other] or #on[one] == #on[other]
+         and one < other
    end)
    while #out < count do
       local rest, pick = count - #out, 1
@@ -91,36 +93,39 @@ local function best_fit(on, routers, count)
    return out
 end
 
-local function words(n, part, whole)
-   return ("%d leaves of %s"):format(n, whole and "the whole tree" or "those below " .. part)
+local function nodes_in_words(count, part, whole)
+   return ("%d leaves of %s"):format(count, whole and "the whole tree" or "those below " .. part)
 end
 
-local function candidate(topo, free, o, p, nodes, cost)
-   local c = common.describe(topo, free, { nodes = common.sorted(nodes, o), kind = "leaves",
+local function candidate(topo, free, options, part, nodes, cost)
+   local c = common.describe(topo, free, { nodes = common.sorted(nodes, options), kind = "leaves",
       cost = cost })
    c.shape = c.used == 1 and "leaf " .. topo.router_name[topo:router(nodes[1])]
-      or words(c.used, topo.router_name[p.part], p.part < 0)
+      or nodes_in_words(c.used, topo.router_name[part.part], part.part < 0)
    return c
 end
 
-local function healthy(topo, on, routers, left)
+local function healthy_routers(topo, on, routers, left)
    local bad = {}
    for c, share in pairs(left or {}) do
       if topo:is_link(c) and share < 1 then
          bad[topo:from(c)], bad[topo:to(c)] = true, true
       end
    end
-   local list = tables.filter(routers, function(r) return not bad[r] and #on[r] > 0 end)
+   local list = tables.filter(routers, function(router)
+      return not bad[router] and #on[router] > 0
+   end)
    return #list < #routers and list or nil
 end
 
-local function search_in(topo, free, count, o, on, routers, out, take)
+local function search_in(topo, free, count, options, on, routers, out, take)
    local found = 0
    for i, level in ipairs(parts_of(topo)) do
-      local fit = fitting(level, on, routers, count)
+      local fit = fitting_parts(level, on, routers, count)
       for _, p in ipairs { fit[1], #fit > 1 and fit[#fit] or nil } do
-         take(out, candidate(topo, free, o, p, best_fit(on, p.routers, count), i))
-         take(out, candidate(topo, free, o, p, common.fill(on, p.routers, count, true), i + 0.5))
+         take(out, candidate(topo, free, options, p, best_fit(on, p.routers, count), i))
+         take(out, candidate(topo, free, options, p, common.fill(on, p.routers, count, true),
+            i + 0.5))
       end
       found = found + (#fit > 0 and 1 or 0)
       if found == 3 then
@@ -134,25 +139,25 @@ function place.dense(topo, free, least, density, taken)
    local best = 0
    for _, level in ipairs(parts_of(topo)) do
       best = math.max(best, common.dense(topo, free, least, density, taken,
-         function(r) return level[r] end))
+         function(router) return level[router] end))
    end
    return best
 end
 
 --- See taut.place.
-function place.search(topo, free, count, o)
-   local on, routers = common.by_router(topo, free, o)
+function place.search(topo, free, count, options)
+   local on, routers = common.by_router(topo, free, options)
    local out, take = {}, common.taker()
-   if o.exclusive then
+   if options.exclusive then
       local _, total = common.routers(topo)
-      local whole = tables.filter(routers, function(r) return #on[r] == total[r] end)
+      local whole = tables.filter(routers, function(router) return #on[router] == total[router] end)
       routers = whole
    end
-   local without = healthy(topo, on, routers, o.left)
+   local without = healthy_routers(topo, on, routers, options.left)
    if without then
-      search_in(topo, free, count, o, on, without, out, take)
+      search_in(topo, free, count, options, on, without, out, take)
    end
-   search_in(topo, free, count, o, on, routers, out, take)
+   search_in(topo, free, count, options, on, routers, out, take)
    return out
 end
 

@@ -20,7 +20,7 @@ local function kernel_of(topo)
    return k
 end
 
-local function avoided(topo, left)
+local function avoided_routers(topo, left)
    local list = {}
    for c, share in pairs(left or {}) do
       if topo:is_link(c) and share < SLOW then
@@ -30,30 +30,31 @@ local function avoided(topo, left)
    return list
 end
 
-local function load_free(k, free, o)
-   if not o.version or k.free ~= free or k.version ~= o.version or k.per_router ~= o.per_router then
-      k.sets:free(free, o.per_router)
+local function load_free(kept, free, options)
+   if not options.version or kept.free ~= free or kept.version ~= options.version
+      or kept.per_router ~= options.per_router then
+      kept.sets:free(free, options.per_router)
    end
-   k.free, k.version, k.per_router = free, o.version, o.per_router
+   kept.free, kept.version, kept.per_router = free, options.version, options.per_router
 end
 
 --- Free nodes beside each set: those on its routers, and on those next to them, that are not in it.
 -- A set that is taken leaves them in pieces.
 -- @param list of candidates; each gets `surface`
-function place.surfaces(topo, free, list, o)
+function place.surfaces(topo, free, list, options)
    local k = kernel_of(topo)
-   load_free(k, free, { version = o.version })
+   load_free(k, free, { version = options.version })
    for _, c in ipairs(list) do
       c.surface = k.sets:surface(c.nodes)
    end
 end
 
 --- See taut.place.
-function place.search(topo, free, count, o)
+function place.search(topo, free, count, options)
    local k = kernel_of(topo)
    local s = k.sets
-   load_free(k, free, o)
-   s:avoid(avoided(topo, o.left))
+   load_free(k, free, options)
+   s:avoid(avoided_routers(topo, options.left))
    local found, out, take = {}, {}, common.taker()
    for _, r in ipairs(s:seeds(SEEDS)) do
       local hops = s:reach(r, count)
@@ -61,11 +62,12 @@ function place.search(topo, free, count, o)
          found[#found + 1] = { router = r, hops = hops }
       end
    end
-   table.sort(found, function(a, b)
-      return a.hops ~= b.hops and a.hops < b.hops or a.hops == b.hops and a.router < b.router
+   table.sort(found, function(one, other)
+      return one.hops ~= other.hops and one.hops < other.hops or one.hops == other.hops
+         and one.router < other.router
    end)
-   for i = 1, math.min(#found, o.grown or o.top) do
-      local nodes = assert(s:grow(found[i].router, count, o.rank))
+   for i = 1, math.min(#found, options.grown or options.top) do
+      local nodes = assert(s:grow(found[i].router, count, options.rank))
       take(out, { nodes = nodes, kind = "grown", cost = found[i].hops / count,
          shape = "set grown around " .. topo.router_name[found[i].router] })
    end

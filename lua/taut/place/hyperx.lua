@@ -13,10 +13,10 @@ local SHAPES = 24 -- tried at most
 local ROUNDS = 3
 
 -- Shapes that could hold enough if free nodes are spread evenly, the most compact first.
-local function shapes(topo, count, share)
+local function shapes_for(topo, count, share)
    local list = {}
-   local function go(d, shape, volume)
-      if d > #topo.dims then
+   local function extend_shape(dim, shape, volume)
+      if dim > #topo.dims then
          if volume * share >= count * 0.95 and volume * share <= count * 2 + 8 * share then
             local s, sides = table.move(shape, 1, #shape, 1, {}), 0
             for _, e in ipairs(s) do
@@ -27,43 +27,43 @@ local function shapes(topo, count, share)
          end
          return
       end
-      for e = 1, topo.dims[d] do
-         shape[d] = e
-         go(d + 1, shape, volume * e)
+      for e = 1, topo.dims[dim] do
+         shape[dim] = e
+         extend_shape(dim + 1, shape, volume * e)
       end
    end
-   go(1, {}, 1)
-   table.sort(list, function(a, b)
-      if a.sides * a.volume ~= b.sides * b.volume then
-         return a.sides * a.volume < b.sides * b.volume
+   extend_shape(1, {}, 1)
+   table.sort(list, function(one, other)
+      if one.sides * one.volume ~= other.sides * other.volume then
+         return one.sides * one.volume < other.sides * other.volume
       end
-      return common.compare(a, b) < 0
+      return common.compare(one, other) < 0
    end)
    return list
 end
 
--- The e coordinates of dimension d with most free nodes among what the others leave.
-local function pick(topo, count_at, chosen, d, e, at)
+-- So many coordinates of a dimension with most free nodes among what the others leave.
+local function pick_coordinates(topo, count_at, chosen, dim, wanted, at)
    local sum = {}
    for r, n in pairs(count_at) do
       local inside = true
       for k = 1, #topo.dims do
-         inside = inside and (k == d or chosen[k][at[r][k]])
+         inside = inside and (k == dim or chosen[k][at[r][k]])
       end
       if inside then
-         local x = at[r][d]
+         local x = at[r][dim]
          sum[x] = (sum[x] or 0) + n
       end
    end
    local list, set = {}, {}
-   for x = 0, topo.dims[d] - 1 do
+   for x = 0, topo.dims[dim] - 1 do
       list[#list + 1] = x
    end
-   table.sort(list, function(a, b)
-      local sa, sb = sum[a] or 0, sum[b] or 0
-      return sa ~= sb and sa > sb or sa == sb and a < b
+   table.sort(list, function(one, other)
+      local sa, sb = sum[one] or 0, sum[other] or 0
+      return sa ~= sb and sa > sb or sa == sb and one < other
    end)
-   for i = 1, e do
+   for i = 1, wanted do
       set[list[i]] = true
    end
    return set
@@ -75,7 +75,7 @@ local function box_of(topo, count_at, at, shape)
    end)
    for _ = 1, ROUNDS do
       for d, e in ipairs(shape) do
-         chosen[d] = pick(topo, count_at, chosen, d, e, at)
+         chosen[d] = pick_coordinates(topo, count_at, chosen, d, e, at)
       end
    end
    local routers, n = {}, 0
@@ -93,23 +93,23 @@ local function box_of(topo, count_at, at, shape)
 end
 
 local function name_of(shape)
-   local long = tables.sum(shape, function(e) return e > 1 and 1 or 0 end)
+   local long = tables.sum(shape, function(extent) return extent > 1 and 1 or 0 end)
    local words = { [0] = "router", "row", "plane" }
    return ("%s of %s routers"):format(words[long] or "box", table.concat(shape, "×"))
 end
 
 -- What a router counts: its free nodes, or nothing where it has to be free wholly and is not; a
 -- router at a bad link counts less.
-local function counts(topo, on, o)
+local function count_routers(topo, on, options)
    local _, total = common.routers(topo)
    local count_at, at, n = {}, {}, 0
    for r, list in pairs(on) do
-      if not o.exclusive or #list == total[r] then
+      if not options.exclusive or #list == total[r] then
          count_at[r], at[r] = #list, topo:coordinates(r)
          n = n + #list
       end
    end
-   for c, share in pairs(o.left or {}) do
+   for c, share in pairs(options.left or {}) do
       for _, r in ipairs(topo:is_link(c) and share < 1 and { topo:from(c), topo:to(c) } or {}) do
          count_at[r] = count_at[r] and math.min(count_at[r], 0.5)
       end
@@ -121,8 +121,8 @@ end
 function place.dense(topo, free, least, density, taken)
    local best = 0
    for d = 1, #topo.dims do
-      best = math.max(best, common.dense(topo, free, least, density, taken, function(r)
-         local at = topo:coordinates(r)
+      best = math.max(best, common.dense(topo, free, least, density, taken, function(router)
+         local at = topo:coordinates(router)
          at[d] = -1
          return table.concat(at, ",")
       end))
@@ -131,20 +131,21 @@ function place.dense(topo, free, least, density, taken)
 end
 
 --- See taut.place.
-function place.search(topo, free, count, o)
-   local on = common.by_router(topo, free, o)
-   local count_at, at, n = counts(topo, on, o)
+function place.search(topo, free, count, options)
+   local on = common.by_router(topo, free, options)
+   local count_at, at, n = count_routers(topo, on, options)
    local out, take, tried = {}, common.taker(), 0
-   for _, shape in ipairs(shapes(topo, count, n / topo.routers)) do
+   for _, shape in ipairs(shapes_for(topo, count, n / topo.routers)) do
       tried = tried + 1
-      if tried > SHAPES or #out >= 2 * o.top then
+      if tried > SHAPES or #out >= 2 * options.top then
          break
       end
       local routers = box_of(topo, count_at, at, shape)
       for _, evenly in ipairs { false, true } do
          local nodes = common.fill(on, routers, count, evenly)
          if #nodes == count then
-            take(out, common.describe(topo, free, { nodes = common.sorted(nodes, o), kind = "box",
+            take(out, common.describe(topo, free, { nodes = common.sorted(nodes, options),
+               kind = "box",
                shape = name_of(shape), cost = shape.sides }))
          end
       end

@@ -26,7 +26,7 @@ local place = {}
 local WEAK = 0.95 -- a node with less of its own tx or rx left is taken only where there is no other
 
 -- The free nodes without those that are weak themselves, where that leaves enough.
-local function strong(topo, free, count, left)
+local function strong_nodes(topo, free, count, left)
    local weak, n = nil, 0
    for c, share in pairs(left or {}) do
       local node = share < WEAK and topo:node_of(c)
@@ -48,12 +48,12 @@ local function strong(topo, free, count, left)
 end
 
 --- Fill in density, total and strangers of a candidate that is only nodes: its submesh is the
--- smallest box around them (c.box in words), or the routers they are on.
+-- smallest box around them (candidate.box in words), or the routers they are on.
 -- @param version see place.search, or nil
-function place.describe(topo, free, c, version)
+function place.describe(topo, free, candidate, version)
    local name = registry[topo.kind_name]
    local module = name and require(name)
-   return (module and module.describe or common.describe)(topo, free, c, version)
+   return (module and module.describe or common.describe)(topo, free, candidate, version)
 end
 
 --- Set `surface` of candidates that have none.
@@ -65,13 +65,13 @@ end
 -- @param topo topology
 -- @param free set of node numbers that may be used: { [n] = true }
 -- @param count how many nodes
--- @param o table, all optional: left = map component → capacity left (0 … 1) of what is to be
+-- @param options table, all optional: left = map component → capacity left (0 … 1) of what is to be
 --   avoided; top = how many answers (5); exclusive = nobody else's nodes inside; per_router = at
 --   most so many nodes on each router; rank = map node → place in Slurm's table; measure =
 --   "near" for a pattern of neighbours; version = changes whenever the same table `free` does,
 --   so that what was worked out of it can be kept
 -- @return array of candidates, or nil and why there is none
-function place.search(topo, free, count, o)
+function place.search(topo, free, count, options)
    local total = 0
    for _ in pairs(free) do
       total = total + 1
@@ -82,27 +82,28 @@ function place.search(topo, free, count, o)
    if total < count then
       return nil, ("%d nodes asked for, %d are free and healthy"):format(count, total)
    end
-   o = setmetatable({ top = o.top or 5 }, { __index = o })
-   local usable = strong(topo, free, count, o.left)
+   options = setmetatable({ top = options.top or 5 }, { __index = options })
+   local usable = strong_nodes(topo, free, count, options.left)
    local name = registry[topo.kind_name]
    local found, take = {}, common.taker()
-   for _, c in ipairs(name and require(name).search(topo, usable, count, o) or {}) do
+   for _, c in ipairs(name and require(name).search(topo, usable, count, options) or {}) do
       take(found, c)
    end
    task.breathe()
-   if not o.exclusive then
-      o.grown = name and 1 or nil
-      for _, c in ipairs(grown.search(topo, usable, count, o)) do
+   if not options.exclusive then
+      options.grown = name and 1 or nil
+      for _, c in ipairs(grown.search(topo, usable, count, options)) do
          task.breathe()
-         take(found, place.describe(topo, free, c, usable == free and o.version or nil))
+         take(found, place.describe(topo, free, c, usable == free and options.version or nil))
       end
    end
    if #found == 0 then
-      return nil, o.exclusive and ("no submesh that is wholly free holds %d nodes"):format(count)
+      return nil, options.exclusive
+         and ("no submesh that is wholly free holds %d nodes"):format(count)
          or ("no %d free nodes have routes between them"):format(count)
    end
    task.breathe()
-   grown.surfaces(topo, usable, found, o)
+   grown.surfaces(topo, usable, found, options)
    return found
 end
 

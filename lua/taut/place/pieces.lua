@@ -10,8 +10,8 @@
 -- of the machine better than how compact the rest of it is (tests/bench/replay).
 local pieces = {}
 
-local function measure(k, long)
-   return k > 1 and k * math.log(math.min(k, long), 2) or 0
+local function worth_of_run(length, long)
+   return length > 1 and length * math.log(math.min(length, long), 2) or 0
 end
 
 -- Map node → its piece, and where in it.
@@ -28,16 +28,16 @@ local function places_of(list)
 end
 
 -- What is left of a piece without the nodes at these places.
-local function rest_of(p, places, long)
-   if p.is_whole then
-      return measure(p.count - #places, long)
+local function rest_of(piece, places, long)
+   if piece.is_whole then
+      return worth_of_run(piece.count - #places, long)
    end
    table.sort(places)
    local sum, last = 0, 0
    for _, i in ipairs(places) do
-      sum, last = sum + measure(i - last - 1, long), i
+      sum, last = sum + worth_of_run(i - last - 1, long), i
    end
-   return sum + measure(p.count - last, long)
+   return sum + worth_of_run(piece.count - last, long)
 end
 
 --- What a set costs those who come later.
@@ -59,13 +59,13 @@ function pieces.loss(list, nodes, long)
       end
    end
    for _, p in ipairs(touched) do
-      sum = sum + measure(p.count, long) - rest_of(p, taken[p], long)
+      sum = sum + worth_of_run(p.count, long) - rest_of(p, taken[p], long)
    end
    return #nodes > 0 and sum / #nodes or 0
 end
 
-local function part(p, from, count)
-   return { nodes = table.move(p.nodes, from, from + count - 1, 1, {}), kind = "run" }
+local function part_of_piece(piece, from, count)
+   return { nodes = table.move(piece.nodes, from, from + count - 1, 1, {}), kind = "run" }
 end
 
 --- Sets that Slurm might as well have taken: the beginning and the end of each piece that suffices,
@@ -79,18 +79,18 @@ function pieces.sets(list, count, most)
          enough[#enough + 1] = { p = p, i = i }
       end
    end
-   table.sort(enough, function(a, b)
-      if a.p.count ~= b.p.count then
-         return a.p.count < b.p.count
+   table.sort(enough, function(one, other)
+      if one.p.count ~= other.p.count then
+         return one.p.count < other.p.count
       end
-      return a.i < b.i
+      return one.i < other.i
    end)
    for _, e in ipairs(enough) do
       if #out < most then
-         out[#out + 1] = part(e.p, 1, count)
+         out[#out + 1] = part_of_piece(e.p, 1, count)
       end
       if #out < most and e.p.count > count then
-         out[#out + 1] = part(e.p, e.p.count - count + 1, count)
+         out[#out + 1] = part_of_piece(e.p, e.p.count - count + 1, count)
       end
    end
    return out

@@ -33,48 +33,48 @@ local function best_of(list)
    return best < math.huge and math.max(best, 1e-9) or 1
 end
 
---- Is candidate a better than b?  Both with their score.
+--- Is one candidate better than the other?  Both with their score.
 -- @param best the best ratio of all that are compared, or nil: of these two
-function rank.is_better(a, b, best)
-   best = best or best_of { a, b }
-   local x, y = step_of(a.score.ratio, best), step_of(b.score.ratio, best)
+function rank.is_better(one, other, best)
+   best = best or best_of { one, other }
+   local x, y = step_of(one.score.ratio, best), step_of(other.score.ratio, best)
    if x ~= y then
       return x < y
-   elseif a.surface and b.surface and a.surface ~= b.surface then
-      return a.surface < b.surface
-   elseif a.density and b.density and a.density ~= b.density then
-      return a.density > b.density
-   elseif a.score.hops_mean ~= b.score.hops_mean then
-      return a.score.hops_mean < b.score.hops_mean
+   elseif one.surface and other.surface and one.surface ~= other.surface then
+      return one.surface < other.surface
+   elseif one.density and other.density and one.density ~= other.density then
+      return one.density > other.density
+   elseif one.score.hops_mean ~= other.score.hops_mean then
+      return one.score.hops_mean < other.score.hops_mean
    end
-   return a.nodes[1] < b.nodes[1]
+   return one.nodes[1] < other.nodes[1]
 end
 
 local function sort(list)
    local best = best_of(list)
-   table.sort(list, function(a, b) return rank.is_better(a, b, best) end)
+   table.sort(list, function(one, other) return rank.is_better(one, other, best) end)
 end
 
-local function replaced(nodes, i, n, order)
+local function replace_node(nodes, index, node, order)
    local list = table.move(nodes, 1, #nodes, 1, {})
-   list[i] = n
-   table.sort(list, order and function(a, b) return order[a] < order[b] end or nil)
+   list[index] = node
+   table.sort(list, order and function(one, other) return order[one] < order[other] end or nil)
    return list
 end
 
 -- One exchange that helps, or nil when none does or `left` tries are used up.
-local function exchange(topo, c, spare, P, o, left)
-   local own = tables.set(c.nodes)
+local function exchange_nodes(topo, candidate, spare, pattern, options, left)
+   local own = tables.set(candidate.nodes)
    for _, n in ipairs(spare) do
-      for i = 1, own[n] and 0 or #c.nodes do
+      for i = 1, own[n] and 0 or #candidate.nodes do
          if left.tries <= 0 then
             return nil
          end
          left.tries = left.tries - 1
          task.breathe()
-         local nodes = replaced(c.nodes, i, n, o.rank)
-         local s = score.evaluate(topo, nodes, P, o)
-         if s.ratio < c.score.ratio * 0.999 then
+         local nodes = replace_node(candidate.nodes, i, n, options.rank)
+         local s = score.evaluate(topo, nodes, pattern, options)
+         if s.ratio < candidate.score.ratio * 0.999 then
             return nodes, s
          end
       end
@@ -83,48 +83,49 @@ local function exchange(topo, c, spare, P, o, left)
 end
 
 -- Free nodes, those nearest to the candidate's first router first.
-local function by_distance(topo, free, c)
+local function by_distance(topo, free, candidate)
    local list, hops = {}, {}
    for n in pairs(free) do
-      list[#list + 1], hops[n] = n, topo:hops(c.nodes[1], n)
+      list[#list + 1], hops[n] = n, topo:hops(candidate.nodes[1], n)
    end
-   table.sort(list, function(a, b)
-      return hops[a] ~= hops[b] and hops[a] < hops[b] or hops[a] == hops[b] and a < b
+   table.sort(list, function(one, other)
+      return hops[one] ~= hops[other] and hops[one] < hops[other] or hops[one] == hops[other]
+         and one < other
    end)
    return list
 end
 
-local function improve(topo, c, free, P, o, tries, redo)
+local function improve_candidate(topo, candidate, free, pattern, options, tries, redo)
    local left = { tries = tries }
-   local spare = by_distance(topo, free, c)
-   while left.tries > 0 and c.score.ratio > GOOD do
-      local nodes, s = exchange(topo, c, spare, P, o, left)
+   local spare = by_distance(topo, free, candidate)
+   while left.tries > 0 and candidate.score.ratio > GOOD do
+      local nodes, s = exchange_nodes(topo, candidate, spare, pattern, options, left)
       if not nodes then
-         return c
+         return candidate
       end
-      c = redo(nodes, c)
-      c.score = s
-      place.surfaces(topo, free, { c }, o.version)
+      candidate = redo(nodes, candidate)
+      candidate.score = s
+      place.surfaces(topo, free, { candidate }, options.version)
    end
-   return c
+   return candidate
 end
 
 --- Score candidates and sort them, the best first.
 -- @param topo topology
 -- @param list of place.search; each gets `score`, what score.evaluate gives
--- @param P pattern of taut.pattern
--- @param o table: left, background (see score.evaluate), rank (node → place in Slurm's table),
---   top
+-- @param pattern pattern of taut.pattern
+-- @param options table: left, background (see score.evaluate), rank (node → place in Slurm's
+--   table), top
 -- @param free set of nodes that may be exchanged against those of a candidate, or nil for none
 -- @param redo function(nodes, c) that makes a candidate of the improved nodes; needed with free
--- @return the list; without the rest of it when o.top of them are as good as the ideal network:
---   nothing is better
-function rank.sort(topo, list, P, o, free, redo)
+-- @return the list; without the rest of it when options.top of them are as good as the ideal
+--   network: nothing is better
+function rank.sort(topo, list, pattern, options, free, redo)
    local ideal, kept = 0, {}
    for _, c in ipairs(list) do
-      if ideal < (o.top or math.huge) then
+      if ideal < (options.top or math.huge) then
          task.breathe()
-         c.score = score.evaluate(topo, c.nodes, P, o)
+         c.score = score.evaluate(topo, c.nodes, pattern, options)
          ideal = ideal + (c.score.ratio <= GOOD and 1 or 0)
          kept[#kept + 1] = c
       end
@@ -134,7 +135,7 @@ function rank.sort(topo, list, P, o, free, redo)
    local tries = free and math.min(MOST_TRIES, WORK // #topo.components) or 0
    for i = 1, math.min(IMPROVED, #list) do
       if tries >= 16 and #list[i].nodes > 1 then
-         list[i] = improve(topo, list[i], free, P, o, tries // IMPROVED, redo)
+         list[i] = improve_candidate(topo, list[i], free, pattern, options, tries // IMPROVED, redo)
       end
    end
    sort(list)
@@ -142,21 +143,22 @@ function rank.sort(topo, list, P, o, free, redo)
 end
 
 --- Search and sort.
--- @param topo, free, count, o as of place.search, with left and background
--- @param P pattern of `count` ranks
+-- @param topo, free, count, options as of place.search, with left and background
+-- @param pattern pattern of `count` ranks
 -- @return array of candidates with score, the best first; or nil and why there is none
-function rank.best(topo, free, count, P, o)
-   local near = P.steps[1] and P.steps[1].kind == "pairs"
+function rank.best(topo, free, count, pattern, options)
+   local near = pattern.steps[1] and pattern.steps[1].kind == "pairs"
    local found, err = place.search(topo, free, count,
-      setmetatable({ measure = near and "near" or nil }, { __index = o }))
+      setmetatable({ measure = near and "near" or nil }, { __index = options }))
    if not found then
       return nil, err
    end
    task.breathe()
-   local may_exchange = not o.exclusive and not o.per_router
-   return rank.sort(topo, found, P, o, may_exchange and free or nil, function(nodes, c)
-      local set = place.describe(topo, free, { nodes = nodes, kind = "set" }, o.version)
-      set.shape, set.exchanged = set.box or c.shape, true
+   local may_exchange = not options.exclusive and not options.per_router
+   return rank.sort(topo, found, pattern, options, may_exchange and free or nil,
+      function(nodes, candidate)
+      local set = place.describe(topo, free, { nodes = nodes, kind = "set" }, options.version)
+      set.shape, set.exchanged = set.box or candidate.shape, true
       return set
    end)
 end

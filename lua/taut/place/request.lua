@@ -14,12 +14,12 @@ local TEXTS = { fabric = 64, partition = 4096, features = 1024, reservation = 10
    exclude = NAMES_MAX, compare = NAMES_MAX }
 local WITHIN_MIN = 30 -- --start soon: how soon
 
-local function is_whole(v, least)
-   return math.type(v) == "integer" and v >= least
+local function is_whole(value, least)
+   return math.type(value) == "integer" and value >= least
 end
 
 -- Count and most from { count } or { min, max }, on whatever machine.
-local function range(args)
+local function range_of(args)
    local count, most = args.count or args.min, args.max or args.count
    if not is_whole(count, 1) or not is_whole(most, 1) or count > most then
       return nil, ("-N: expected a number of nodes or a range such as 32-64, got %s"):format(
@@ -28,8 +28,8 @@ local function range(args)
    return count, most
 end
 
-local function sizes(topo, args)
-   local count, most = range(args)
+local function check_sizes(topo, args)
+   local count, most = range_of(args)
    if not count then
       return nil, most
    elseif count > #topo.nodes then
@@ -66,37 +66,39 @@ function request.numbers(topo, list, what, may_lack)
 end
 
 local function find_reservation(cluster, name)
-   return tables.find(cluster.reservations or {}, function(r) return r.name == name end)
+   return tables.find(cluster.reservations or {}, function(reservation)
+      return reservation.name == name
+   end)
 end
 
 -- The steps: { words, test(n) }, each a set that must have the node.
-local function steps_of(a, args, now)
-   local steps, topo = {}, a.topo
-   local function add(words, test)
+local function steps_of(advice, args, now)
+   local steps, topo = {}, advice.topo
+   local function add_step(words, test)
       steps[#steps + 1] = { words = words, test = test }
    end
    if args.partition then
-      local members = a.view:partition(args.partition)
+      local members = advice.view:partition(args.partition)
       if not members then
          return nil, ("partition '%s' is not known"):format(tostring(args.partition))
       end
-      add(("partition '%s'"):format(args.partition), function(n) return members[n] end)
+      add_step(("partition '%s'"):format(args.partition), function(node) return members[node] end)
    end
    if args.features then
       local any, err = features.parse(args.features)
       if not any then
          return nil, err
       end
-      local name = features.unknown(a.cluster.nodes, any)
+      local name = features.unknown(advice.cluster.nodes, any)
       if name then
          return nil, ("--constraint: no node has the feature '%s'"):format(name)
       end
-      add(("feature '%s'"):format(args.features), function(n)
-         return features.has(a.cluster.nodes[topo.nodes[n]], any)
+      add_step(("feature '%s'"):format(args.features), function(node)
+         return features.has(advice.cluster.nodes[topo.nodes[node]], any)
       end)
    end
    if args.reservation then
-      local r = find_reservation(a.cluster, args.reservation)
+      local r = find_reservation(advice.cluster, args.reservation)
       if not r then
          return nil, ("reservation '%s' is not known"):format(tostring(args.reservation))
       elseif args.start ~= "soon" and (r.start or 0) > now then
@@ -107,7 +109,7 @@ local function steps_of(a, args, now)
       for _, name in ipairs(hostlist.expand(r.nodes or "", NAMES_MAX) or {}) do
          set[topo.node_id[name] or 0] = true
       end
-      add(("reservation '%s'"):format(args.reservation), function(n) return set[n] end)
+      add_step(("reservation '%s'"):format(args.reservation), function(node) return set[node] end)
    end
    if args.exclude and args.exclude ~= "" then
       local list, err = request.numbers(topo, args.exclude, "--exclude", true)
@@ -115,38 +117,38 @@ local function steps_of(a, args, now)
          return nil, err
       end
       local out = tables.set(list)
-      add("not excluded", function(n) return not out[n] end)
+      add_step("not excluded", function(node) return not out[node] end)
    end
    return steps
 end
 
 -- Nodes that could start the job: now, or with `soon` by that time.
-local function available(a, args, soon)
+local function available(advice, args, soon)
    local set = {}
-   for n in pairs(a.view.free) do
+   for n in pairs(advice.view.free) do
       set[n] = true
    end
-   for n in pairs(args.reservation and a.view.reserved or {}) do
+   for n in pairs(args.reservation and advice.view.reserved or {}) do
       set[n] = true
    end
-   for n in pairs(args.off and a.view.asleep or {}) do
+   for n in pairs(args.off and advice.view.asleep or {}) do
       set[n] = true
    end
-   for n, time in pairs(soon and a.view:ending() or {}) do
+   for n, time in pairs(soon and advice.view:ending() or {}) do
       set[n] = set[n] or time <= soon or nil
    end
    return set
 end
 
-local function too_few(count, words, n)
-   return ("%d nodes asked for, %d are left: %s"):format(count, n, words)
+local function too_few(count, words, left)
+   return ("%d nodes asked for, %d are left: %s"):format(count, left, words)
 end
 
 -- Go through the steps; the nodes that are left, or which step leaves too few.
-local function narrow(a, args, count, steps, soon)
+local function narrow(advice, args, count, steps, soon)
    if #steps == 0 and not soon and not args.reservation and not args.off then
       local n = 0
-      for _ in pairs(a.view.free) do
+      for _ in pairs(advice.view.free) do
          n = n + 1
          if n == count then
             break
@@ -155,15 +157,15 @@ local function narrow(a, args, count, steps, soon)
       if n < count then
          return nil, ("%d nodes asked for, %d are free and healthy"):format(count, n)
       end
-      return a.view.free
+      return advice.view.free
    end
-   local able, usable, set, words = available(a, args, soon), 0, {}, {}
+   local able, usable, set, words = available(advice, args, soon), 0, {}, {}
    local left = {}
-   for n in ipairs(a.topo.nodes) do
+   for n in ipairs(advice.topo.nodes) do
       left[#left + 1] = n
    end
    for _, step in ipairs(steps) do
-      local rest = tables.filter(left, function(n) return step.test(n) end)
+      local rest = tables.filter(left, function(node) return step.test(node) end)
       left = rest
       words[#words + 1] = step.words
       if #left < count then
@@ -209,7 +211,7 @@ local function check_options(args)
    return nil
 end
 
-local function unless(ok, err)
+local function error_unless(ok, err)
    return not ok and err or nil
 end
 
@@ -226,45 +228,45 @@ end
 -- @return nil, or what is wrong
 function request.wrong(args)
    return check_options(args)
-      or (args.count or args.min) and unless(range(args))
+      or (args.count or args.min) and error_unless(range_of(args))
       or args.job and not is_whole(args.job, 1) and "--job: expected a number of a job, got " ..
          tostring(args.job)
-      or args.features and unless(features.parse(args.features))
+      or args.features and error_unless(features.parse(args.features))
       or bad_list(args, "exclude") or bad_list(args, "compare")
-      or args.pattern and unless(pattern.motif(args.pattern))
+      or args.pattern and error_unless(pattern.motif(args.pattern))
       or nil
 end
 
 --- Look at a request.
--- @param a { topo, cluster, view (place/view.lua, up to date), patterns (pattern.cache()) }
+-- @param advice { topo, cluster, view (place/view.lua, up to date), patterns (pattern.cache()) }
 -- @param args { count or min and max, pattern, partition, exclude, features, reservation,
 --   exclusive, per_router, off = those that are switched off, too,
 --   start = "now"|"soon", within = minutes, top }
 -- @param now seconds
 -- @return { count, most, spec = pattern's, free = set, soon = time or nil, top, exclusive,
 --   per_router }, or nil and what is wrong with it
-function request.check(a, args, now)
+function request.check(advice, args, now)
    local err = check_options(args)
    local count, most
    if not err then
-      count, most = sizes(a.topo, args)
+      count, most = check_sizes(advice.topo, args)
       err = not count and most or nil
    end
    local spec = not err and (args.pattern or "all-to-all")
    if spec then
-      local P, why = a.patterns:make(spec, count)
+      local P, why = advice.patterns:make(spec, count)
       err = not P and why or nil
    end
    local steps
    if not err then
-      steps, err = steps_of(a, args, now)
+      steps, err = steps_of(advice, args, now)
    end
    if not steps then
       return nil, err
    end
    local soon = args.start == "soon" and now + 60 * (args.within or WITHIN_MIN) or nil
    local free
-   free, err = narrow(a, args, count, steps, soon)
+   free, err = narrow(advice, args, count, steps, soon)
    if not free then
       return nil, err
    end

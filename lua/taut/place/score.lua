@@ -22,39 +22,39 @@ local function flow_of(topo)
    return f
 end
 
-local function pattern_of(P)
-   local c = compiled[P]
+local function pattern_of(pattern)
+   local c = compiled[pattern]
    if not c then
-      c = assert(flow.pattern(P))
-      compiled[P] = c
+      c = assert(flow.pattern(pattern))
+      compiled[pattern] = c
    end
    return c
 end
 
 -- An empty map says nothing; told so, the C side need not go through all components.
-local function said(map)
+local function nil_if_empty(map)
    return map and next(map) and map or nil
 end
 
 -- Where rates are fair to every message: as far as there are not too many.
-local function add_fair(s, f, nodes, P)
-   local last, mean = f:fair(nodes, pattern_of(P))
+local function add_fair(scored, model, nodes, pattern)
+   local last, mean = model:fair(nodes, pattern_of(pattern))
    if not last then
-      s.fair_error = mean
+      scored.fair_error = mean
       return
    end
-   s.fair = { time_s = last, mean_s = mean,
-      ratio = s.ideal_s > 0 and last / s.ideal_s or 1 }
+   scored.fair = { time_s = last, mean_s = mean,
+      ratio = scored.ideal_s > 0 and last / scored.ideal_s or 1 }
 end
 
 --- How long a pattern takes on some nodes.
 -- @param topo topology
 -- @param nodes array of node numbers in rank order, as many as the pattern has ranks; a node that
 --   stands several times has several ranks, and what they say to each other stays there
--- @param P pattern (taut.pattern.make); it must not be changed afterwards
--- @param o table: left = map component → share of its capacity that is left (where that is less
---   than the topology says), background = map component → bytes/s of other jobs, load = true for
---   the bytes, or a table whose keys are the components to tell of; hops = true for hops_max,
+-- @param pattern pattern (taut.pattern.make); it must not be changed afterwards
+-- @param options table: left = map component → share of its capacity that is left (where that is
+--   less than the topology says), background = map component → bytes/s of other jobs, load = true
+--   for the bytes, or a table whose keys are the components to tell of; hops = true for hops_max,
 --   fair = true for max-min fair rates
 -- @return { time_s, ideal_s, ratio = time_s / ideal_s, job_ratio = the same for the whole job with
 --   its compute share, slowest = component that takes longest or nil, hops_mean = links that a byte
@@ -63,20 +63,20 @@ end
 --   hops_max = links between the two nodes farthest apart,
 --   fair = { time_s, ratio, mean_s = until a message has arrived on average } where each message
 --   gets a max-min fair rate that it keeps; or fair_error = why not }
-function score.evaluate(topo, nodes, P, o)
-   o = o or {}
-   if #nodes ~= P.ranks then
-      error(("%d nodes for %d ranks"):format(#nodes, P.ranks), 2)
+function score.evaluate(topo, nodes, pattern, options)
+   options = options or {}
+   if #nodes ~= pattern.ranks then
+      error(("%d nodes for %d ranks"):format(#nodes, pattern.ranks), 2)
    end
    local f = flow_of(topo)
-   f:found(said(o.left), said(o.background))
-   local s = assert(f:time(nodes, pattern_of(P)))
+   f:found(nil_if_empty(options.left), nil_if_empty(options.background))
+   local s = assert(f:time(nodes, pattern_of(pattern)))
    s.ratio = s.ideal_s > 0 and s.time_s / s.ideal_s or s.lost > 0 and math.huge or 1
-   s.job_ratio = P.compute + (1 - P.compute) * s.ratio
-   s.load = o.load and f:load(o.load) or nil
-   s.hops_max = o.hops and f:hops(nodes) or nil
-   if o.fair then
-      add_fair(s, f, nodes, P)
+   s.job_ratio = pattern.compute + (1 - pattern.compute) * s.ratio
+   s.load = options.load and f:load(options.load) or nil
+   s.hops_max = options.hops and f:hops(nodes) or nil
+   if options.fair then
+      add_fair(s, f, nodes, pattern)
    end
    return s
 end

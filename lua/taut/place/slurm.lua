@@ -89,16 +89,16 @@ local function runs_of(order, free, weight)
 end
 
 -- Runs by weight: array of { weight, index }, the lightest first.
-local function lines_of(o, free)
+local function lines_of(options, free)
    local by, list = {}, {}
-   for _, run in ipairs(runs_of(o.order, free, o.weight)) do
+   for _, run in ipairs(runs_of(options.order, free, options.weight)) do
       if not by[run.weight] then
          by[run.weight] = { weight = run.weight }
          list[#list + 1] = by[run.weight]
       end
       table.insert(by[run.weight], run)
    end
-   table.sort(list, function(a, b) return a.weight < b.weight end)
+   table.sort(list, function(one, other) return one.weight < other.weight end)
    for _, l in ipairs(list) do
       task.breathe()
       l.index = by_count(l)
@@ -106,17 +106,17 @@ local function lines_of(o, free)
    return list
 end
 
-local function kept_lines(o, free)
-   local memo = o.memo or {}
+local function kept_lines(options, free)
+   local memo = options.memo or {}
    if memo.lines_of ~= free then
-      memo.lines_of, memo.lines = free, lines_of(o, free)
+      memo.lines_of, memo.lines = free, lines_of(options, free)
    end
    return memo.lines
 end
 
-local function on_a_line(o, free, count)
+local function on_a_line(options, free, count)
    local out = {}
-   for _, l in ipairs(kept_lines(o, free)) do
+   for _, l in ipairs(kept_lines(options, free)) do
       local part = take_from(l.index, count - #out)
       table.move(part, 1, #part, #out + 1, out)
       if #out == count then
@@ -127,17 +127,17 @@ local function on_a_line(o, free, count)
 end
 
 -- Free nodes under each switch, in the order of the table.
-local function filled(o, free)
+local function fill_switches(options, free)
    local list = {}
-   for i, s in ipairs(o.switches) do
+   for i, s in ipairs(options.switches) do
       task.breathe()
-      local nodes = tables.filter(s.nodes, function(n) return free[n] end)
+      local nodes = tables.filter(s.nodes, function(node) return free[node] end)
       list[i] = { level = s.level, nodes = nodes, count = #nodes, name = s.name }
    end
    return list
 end
 
-local function in_turn(leaves, count)
+local function take_in_turn(leaves, count)
    local out, k, more = {}, 1, true
    while #out < count and more do
       more = false
@@ -151,8 +151,8 @@ local function in_turn(leaves, count)
    return #out == count and out or nil
 end
 
-local function in_a_tree(o, free, count)
-   local all, best = filled(o, free), nil
+local function in_a_tree(options, free, count)
+   local all, best = fill_switches(options, free), nil
    for _, s in ipairs(all) do
       if s.count >= count and (not best or s.level < best.level or
          s.level == best.level and s.count < best.count) then
@@ -171,25 +171,25 @@ local function in_a_tree(o, free, count)
          leaves[#leaves + 1] = s
       end
    end
-   if o.dragonfly and #leaves > 1 then
-      return in_turn(leaves, count)
+   if options.dragonfly and #leaves > 1 then
+      return take_in_turn(leaves, count)
    end
    return take_from(by_count(leaves), count)
 end
 
 --- The pieces of the table that it fills: runs of free nodes, or the leaves' free nodes.
--- @param free, o as of slurm.choice
+-- @param free, options as of slurm.choice
 -- @return array of { nodes, count, is_whole = a hole in it does not matter }
-function slurm.pieces(free, o)
+function slurm.pieces(free, options)
    local list = {}
-   if o.switches and #o.switches > 0 then
-      for _, s in ipairs(filled(o, free)) do
+   if options.switches and #options.switches > 0 then
+      for _, s in ipairs(fill_switches(options, free)) do
          s.is_whole = true
          list[#list + 1] = s.level == 0 and s.count > 0 and s or nil
       end
       return list
    end
-   for _, l in ipairs(kept_lines(o, free)) do
+   for _, l in ipairs(kept_lines(options, free)) do
       table.move(l, 1, #l, #list + 1, list)
    end
    return list
@@ -197,15 +197,16 @@ end
 
 --- @param free set of node numbers
 -- @param count how many
--- @param o table: order = array of all nodes in the order of Slurm's table; weight = map node →
---   number or nil; switches = array of { name, level (0 = leaf), nodes = array in that order } or
+-- @param options table: order = array of all nodes in the order of Slurm's table; weight = map node
+--   → number or nil; switches = array of { name, level (0 = leaf), nodes = array in that order } or
 --   nil; dragonfly = TopologyParam=Dragonfly; memo = table in which what is worked out of `free` is
 --   kept, to be thrown away when that changes
 -- @return array of nodes in the order of the table, or nil where it would not start the job
-function slurm.choice(free, count, o)
-   local nodes = (o.switches and #o.switches > 0 and in_a_tree or on_a_line)(o, free, count)
-   if nodes and o.rank then
-      table.sort(nodes, function(a, b) return o.rank[a] < o.rank[b] end)
+function slurm.choice(free, count, options)
+   local nodes = (options.switches and #options.switches > 0 and in_a_tree or on_a_line)(options,
+      free, count)
+   if nodes and options.rank then
+      table.sort(nodes, function(one, other) return options.rank[one] < options.rank[other] end)
    end
    return nodes
 end

@@ -32,12 +32,13 @@ end
 
 -- Sums of what is free: those that are there will do where nothing has changed since.
 -- @param version changes with the set, where it is one that is kept (taut.place.view); or nil
-local function load_free(k, free, per_router, version)
-   local same = version and k.free == free and k.version == version and k.per_router == per_router
+local function load_free(kept, free, per_router, version)
+   local same = version and kept.free == free and kept.version == version
+      and kept.per_router == per_router
    if not same then
-      k.boxes:free(free, per_router)
+      kept.boxes:free(free, per_router)
    end
-   k.free, k.version, k.per_router = free, version, per_router
+   kept.free, kept.version, kept.per_router = free, version, per_router
 end
 
 local LETTERS = "XYZABC"
@@ -74,24 +75,24 @@ end
 
 -- Time of an all-to-all of one byte each among `count` nodes spread evenly over the box: the
 -- middle of its longest side, or a node's own connection.
-local function time_of(topo, k, box, count, worst)
+local function time_of(topo, kept, box, count, worst)
    local most = 0
    for d, e in ipairs(box.extent) do
       local ring = topo.wrap[d] and e == topo.dims[d] and e > 2
       if e > 1 then
          local flows = count * count * e / ((ring and 8 or 4) * box.volume)
-         most = math.max(most, flows / k.capacity[LETTERS:sub(d, d)])
+         most = math.max(most, flows / kept.capacity[LETTERS:sub(d, d)])
       end
    end
    local node = math.max(1, count - 1) / topo.capacity[topo.tx[1]]
    return math.max(node, most * (1 + math.min(box.bad, worst))) / node
 end
 
-local function rate(topo, k, found, count, worst)
+local function rate_of(topo, kept, found, count, worst)
    local least = math.huge
    for _, box in ipairs(found) do
       box.hops = hops_of(topo, box.extent)
-      box.time = time_of(topo, k, box, count, worst)
+      box.time = time_of(topo, kept, box, count, worst)
       least = math.min(least, math.max(box.hops, 0.1))
    end
    for _, box in ipairs(found) do
@@ -100,14 +101,14 @@ local function rate(topo, k, found, count, worst)
    end
 end
 
-local function by(field)
-   return function(a, b)
-      if a[field] ~= b[field] then
-         return a[field] < b[field]
-      elseif a.total ~= b.total then
-         return a.total < b.total
+local function sort_by(field)
+   return function(one, other)
+      if one[field] ~= other[field] then
+         return one[field] < other[field]
+      elseif one.total ~= other.total then
+         return one.total < other.total
       end
-      return common.compare(a.at, b.at) < 0
+      return common.compare(one.at, other.at) < 0
    end
 end
 
@@ -115,29 +116,29 @@ local function name_of(box)
    return ("%s box at (%s)"):format(table.concat(box.extent, "×"), table.concat(box.at, ","))
 end
 
-local function candidate(k, box, count, o)
-   local nodes = assert(k.boxes:choose(box, count, o.rank))
+local function candidate(kept, box, count, options)
+   local nodes = assert(kept.boxes:choose(box, count, options.rank))
    return { nodes = nodes, shape = name_of(box), kind = "box", at = box.at,
       extent = box.extent, volume = box.volume, total = box.total, density = count / box.total,
       strangers = box.total - box.free, cost = box.cost }
 end
 
 --- See taut.place.
-function place.search(topo, free, count, o)
+function place.search(topo, free, count, options)
    local k = kernel_of(topo)
-   local cables, worst = bad_cables(topo, o.left)
-   load_free(k, free, o.per_router, o.version)
+   local cables, worst = bad_cables(topo, options.left)
+   load_free(k, free, options.per_router, options.version)
    if #cables > 0 or k.has_bad then
       k.boxes:bad(cables)
       k.has_bad = #cables > 0
    end
-   local found = k.boxes:search(count, ROOM, o.exclusive or false)
-   rate(topo, k, found, count, worst)
-   local take, out = common.taker(o), {}
-   for _, field in ipairs(o.measure == "near" and { "near", "cost" } or { "cost", "near" }) do
-      table.sort(found, by(field))
-      for i = 1, math.min(#found, field == "cost" and o.top or o.top // 2) do
-         take(out, candidate(k, found[i], count, o))
+   local found = k.boxes:search(count, ROOM, options.exclusive or false)
+   rate_of(topo, k, found, count, worst)
+   local take, out = common.taker(options), {}
+   for _, field in ipairs(options.measure == "near" and { "near", "cost" } or { "cost", "near" }) do
+      table.sort(found, sort_by(field))
+      for i = 1, math.min(#found, field == "cost" and options.top or options.top // 2) do
+         take(out, candidate(k, found[i], count, options))
       end
    end
    return out
@@ -167,16 +168,16 @@ local function run_of(seen, len, wraps)
 end
 
 --- The smallest box around nodes.
-function place.describe(topo, free, c, version)
+function place.describe(topo, free, found, version)
    local seen, used = {}, {}
    for d = 1, #topo.dims do
       seen[d] = {}
    end
-   c.used = 0
-   for _, n in ipairs(c.nodes) do
+   found.used = 0
+   for _, n in ipairs(found.nodes) do
       local r = topo:router(n)
       if not used[r] then
-         used[r], c.used = true, c.used + 1
+         used[r], found.used = true, found.used + 1
          for d, len in ipairs(topo.dims) do
             seen[d][r // topo.stride[d] % len] = true
          end
@@ -193,10 +194,10 @@ function place.describe(topo, free, c, version)
    local k = kernel_of(topo)
    load_free(k, free, nil, version)
    local inside
-   inside, c.total = k.boxes:count(at, extent)
-   c.density, c.strangers = #c.nodes / c.total, c.total - inside
-   c.at, c.extent, c.box = at, extent, name_of { at = at, extent = extent }
-   return c
+   inside, found.total = k.boxes:count(at, extent)
+   found.density, found.strangers = #found.nodes / found.total, found.total - inside
+   found.at, found.extent, found.box = at, extent, name_of { at = at, extent = extent }
+   return found
 end
 
 --- Free nodes in boxes of a density of at least 0.9 that hold 64 or more.

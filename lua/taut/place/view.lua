@@ -10,10 +10,10 @@ local view = {}
 local View = {}
 View.__index = View
 
-local function is_open(n)
-   return not n.drain and not n.down and not n.fail and not n.silent and not n.off
-      and not n.rebooting and not n.barred and n.state ~= "future"
-      and n.state ~= "unknown" and n.state ~= "error"
+local function is_open(node)
+   return not node.drain and not node.down and not node.fail and not node.silent and not node.off
+      and not node.rebooting and not node.barred and node.state ~= "future"
+      and node.state ~= "unknown" and node.state ~= "error"
 end
 
 local function take_node(self, name)
@@ -126,7 +126,7 @@ function View:switches()
          for _, name in ipairs(hostlist.expand(s.nodes or "", 1 << 20) or {}) do
             nodes[#nodes + 1] = self.topo.node_id[name]
          end
-         table.sort(nodes, function(a, b) return self.rank[a] < self.rank[b] end)
+         table.sort(nodes, function(one, other) return self.rank[one] < self.rank[other] end)
          self.switch_list[i] = { name = s.name, level = s.level, nodes = nodes }
       end
    end

@@ -25,7 +25,7 @@ end
 
 local function ask_slurm(self, args, uid, scene, out, reply)
    local done, timer = false, nil
-   local function finish()
+   local function finish_answer()
       if not done then
          done = true
          timer:cancel()
@@ -34,7 +34,7 @@ local function ask_slurm(self, args, uid, scene, out, reply)
    end
    timer = loop.timer(WAIT_MS, function()
       out.asked_error = "Slurm did not say in time where it would put the job"
-      finish()
+      finish_answer()
    end)
    self.slurm:ask({ op = "will_run", count = out.count, user = uid,
       partition = args.partition, features = args.features, excluded = args.exclude,
@@ -44,7 +44,7 @@ local function ask_slurm(self, args, uid, scene, out, reply)
       elseif not done then
          out.asked_error = err
       end
-      finish()
+      finish_answer()
    end)
 end
 

@@ -12,19 +12,20 @@ local LEAST, DENSITY = 64, 0.9 -- of a dense box
 local LARGE = 4096             -- routers of a machine of which only the best is looked at that way
 
 --- A candidate of any nodes.
-function describe.set(s, nodes, shape)
-   return place.describe(s.topo, s.free, { nodes = nodes, shape = shape, kind = "set" }, s.version)
+function describe.set(scene, nodes, shape)
+   return place.describe(scene.topo, scene.free, { nodes = nodes, shape = shape, kind = "set" },
+      scene.version)
 end
 
 --- What is left of large free submeshes after each candidate, into c.dense; none of it where there
 -- are none now.
--- @param s scene; list of candidates, the best first
-function describe.fragments(s, list)
-   local before = s.view:dense(s.free, LEAST, DENSITY, s.version)
-   s.dense = before
+-- @param scene scene; list of candidates, the best first
+function describe.fragments(scene, list)
+   local before = scene.view:dense(scene.free, LEAST, DENSITY, scene.version)
+   scene.dense = before
    for i, c in ipairs(list) do
-      if before and before > 0 and (i == 1 or s.topo.routers <= LARGE) then
-         c.dense = place.dense(s.topo, s.free, LEAST, DENSITY, c.nodes, s.version)
+      if before and before > 0 and (i == 1 or scene.topo.routers <= LARGE) then
+         c.dense = place.dense(scene.topo, scene.free, LEAST, DENSITY, c.nodes, scene.version)
       elseif before == 0 then
          c.dense = 0
       end
@@ -33,36 +34,37 @@ end
 
 -- Components that are not well, those its traffic crosses and those near it that it does not;
 -- worst first.
-local function ill(s, c)
+local function ill_components(scene, candidate)
    local crossed, near, routers = json.array {}, json.array {}, {}
-   if not next(s.left) then
+   if not next(scene.left) then
       return crossed, near
    end
-   for _, n in ipairs(c.nodes) do
-      routers[s.topo:router(n) or -1] = true
+   for _, n in ipairs(candidate.nodes) do
+      routers[scene.topo:router(n) or -1] = true
    end
-   for comp, left in pairs(s.left) do
-      local row = { component = s.topo.components[comp], left = left }
-      if (c.score.load or {})[comp] then
+   for comp, left in pairs(scene.left) do
+      local row = { component = scene.topo.components[comp], left = left }
+      if (candidate.score.load or {})[comp] then
          crossed[#crossed + 1] = row
-      elseif s.topo:is_link(comp) and (routers[s.topo:from(comp)] or routers[s.topo:to(comp)]) then
+      elseif scene.topo:is_link(comp) and (routers[scene.topo:from(comp)]
+         or routers[scene.topo:to(comp)]) then
          near[#near + 1] = row
       end
    end
    for _, list in ipairs { crossed, near } do
-      table.sort(list, function(a, b)
-         return a.left ~= b.left and a.left < b.left or a.left == b.left and
-            a.component < b.component
+      table.sort(list, function(one, other)
+         return one.left ~= other.left and one.left < other.left or one.left == other.left and
+            one.component < other.component
       end)
    end
    return crossed, near
 end
 
 -- Links that running jobs load, too.
-local function shared_links(s, c)
+local function shared_links(scene, candidate)
    local n = 0
-   for comp in pairs(s.background or {}) do
-      if (c.score.load or {})[comp] and s.topo:is_link(comp) then
+   for comp in pairs(scene.background or {}) do
+      if (candidate.score.load or {})[comp] and scene.topo:is_link(comp) then
          n = n + 1
       end
    end
@@ -70,56 +72,61 @@ local function shared_links(s, c)
 end
 
 -- When all nodes are free, where that is not yet so.
-local function start_of(s, c)
-   if not s.soon then
+local function start_of(scene, candidate)
+   if not scene.soon then
       return nil
    end
-   local ends, last = s.view:ending(), nil
-   for _, n in ipairs(c.nodes) do
-      if not s.view.free[n] and ends[n] then
+   local ends, last = scene.view:ending(), nil
+   for _, n in ipairs(candidate.nodes) do
+      if not scene.view.free[n] and ends[n] then
          last = math.max(last or 0, ends[n])
       end
    end
    return last
 end
 
-local function number(v)
-   return v and v < math.huge and v or nil
+local function number_or_nil(value)
+   return value and value < math.huge and value or nil
 end
 
 -- Where rates are max-min fair: ratio, and share of the time after which a message has arrived on
 -- average; of all steps where no message has to be sent, nothing.
-local function fair_of(c)
-   local f = c.score.fair
+local function fair_rates(candidate)
+   local f = candidate.score.fair
    return f and f.time_s > 0 and f.time_s < math.huge and
       { ratio = f.ratio, mean = f.mean_s / f.time_s } or nil
 end
 
 --- Names of a candidate's nodes, as a host list.
-function describe.nodelist(s, c)
-   local names = tables.map(c.nodes, function(n) return s.topo.nodes[n] end)
+function describe.nodelist(scene, candidate)
+   local names = tables.map(candidate.nodes, function(node) return scene.topo.nodes[node] end)
    return hostlist.compress(names)
 end
 
 --- A candidate as it goes to the asker.
--- @param s scene: topo, view, P, left, background, soon
--- @param c candidate with score
+-- @param scene scene: topo, view, P, left, background, soon
+-- @param candidate candidate with score
 -- @param own Slurm's choice, or nil
-function describe.row(s, c, own)
-   local crossed, near = ill(s, c)
-   local row = { nodelist = describe.nodelist(s, c), at = c.at, extent = c.extent,
-      shape = c.shape .. (c.exchanged and ", nodes exchanged" or ""), density = c.density,
-      strangers = c.strangers, routers = c.used, surface = c.surface,
-      score = number(c.score.ratio), job_ratio = number(c.score.job_ratio),
-      mean_hops = c.score.hops_mean, max_hops = c.score.hops_max, lost = c.score.lost,
-      slowest = c.score.slowest and s.topo.components[c.score.slowest], crossed = crossed,
-      crosses = json.array {}, avoids = near, shared_links = shared_links(s, c),
-      dense_before = s.dense, dense_after = c.dense, start = start_of(s, c),
-      fair = fair_of(c), fair_error = c.score.fair_error }
+function describe.row(scene, candidate, own)
+   local crossed, near = ill_components(scene, candidate)
+   local row = { nodelist = describe.nodelist(scene, candidate), at = candidate.at,
+      extent = candidate.extent,
+      shape = candidate.shape .. (candidate.exchanged and ", nodes exchanged" or ""),
+         density = candidate.density,
+      strangers = candidate.strangers, routers = candidate.used, surface = candidate.surface,
+      score = number_or_nil(candidate.score.ratio), job_ratio =
+         number_or_nil(candidate.score.job_ratio),
+      mean_hops = candidate.score.hops_mean, max_hops = candidate.score.hops_max,
+         lost = candidate.score.lost,
+      slowest = candidate.score.slowest and scene.topo.components[candidate.score.slowest],
+         crossed = crossed,
+      crosses = json.array {}, avoids = near, shared_links = shared_links(scene, candidate),
+      dense_before = scene.dense, dense_after = candidate.dense, start = start_of(scene, candidate),
+      fair = fair_rates(candidate), fair_error = candidate.score.fair_error }
    for i, x in ipairs(crossed) do
       row.crosses[i] = x.component
    end
-   row.reasons = json.array(reasons.of(s, c, row, own))
+   row.reasons = json.array(reasons.of(scene, candidate, row, own))
    return row
 end
 

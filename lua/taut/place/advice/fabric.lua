@@ -24,73 +24,73 @@ function fabric.views(topo, cluster)
 end
 
 --- Take into all of them what Slurm said and what was heard since.
-function fabric.update(a)
-   local touched = a.views[2] and a.cluster:take_touched() -- each takes these
-   for _, v in ipairs(a.views) do
+function fabric.update(advice)
+   local touched = advice.views[2] and advice.cluster:take_touched() -- each takes these
+   for _, v in ipairs(advice.views) do
       v.view:update(touched)
    end
 end
 
-local function text(v)
-   return type(v) == "string" and v or nil
+local function text(value)
+   return type(value) == "string" and value or nil
 end
 
 -- Nodes that a request may be about: those of its partitions, or all; or those that are named.
-local function nodes_of(a, args)
+local function nodes_of(advice, args)
    local list, names = {}, nil
    if args.nodes then
       names = hostlist.expand(args.nodes, NAMES_MAX)
    elseif args.partition then
       names = {}
       for name in args.partition:gmatch "[^,]+" do
-         for _, node in ipairs(a.cluster.partitions[name] or {}) do
+         for _, node in ipairs(advice.cluster.partitions[name] or {}) do
             names[#names + 1] = node
          end
       end
    end
-   for _, name in ipairs(names or a.topo.nodes) do
-      list[#list + 1] = a.topo.node_id[name]
+   for _, name in ipairs(names or advice.topo.nodes) do
+      list[#list + 1] = advice.topo.node_id[name]
    end
    return list
 end
 
 -- Is none of these fabrics one of all these nodes?
-local function apart(a, list, nodes)
+local function is_apart(advice, list, nodes)
    local names = hostlist.expand(nodes, NAMES_MAX) or {}
-   return not tables.any(list, function(f)
+   return not tables.any(list, function(part)
       return not tables.any(names, function(name)
-         local n = a.topo.node_id[name]
-         return n ~= nil and not f.number[n] -- what is no node is said elsewhere
+         local n = advice.topo.node_id[name]
+         return n ~= nil and not part.number[n] -- what is no node is said elsewhere
       end)
    end)
 end
 
 --- Advice as it is on the fabric that a request needs: of several fn is called for one after the
 -- other, until it returns something.
--- @param a advice
+-- @param advice advice
 -- @param args { fabric = its name, or nil; nodes = host list, or partition = names; count, most =
 --   how many nodes }
 -- @param fn function(a, or of several fabrics a of one, with `fabric`, `topo` and `view`)
 -- @return what fn does, of the first where it returns nothing; or nil and what was expected
-function fabric.on(a, args, fn)
+function fabric.on(advice, args, fn)
    args = { fabric = args.fabric, nodes = text(args.nodes), partition = text(args.partition),
       count = math.type(args.count) == "integer" and args.count or nil } -- others' words
-   if not a.topo.fabrics then
+   if not advice.topo.fabrics then
       if args.fabric ~= nil then
          return nil, "--fabric: this machine has one topology, and no 'fabrics'"
       end
-      return fn(a)
+      return fn(advice)
    end
-   local list, err = choice.list(a.topo, { fabric = args.fabric, partition = args.partition,
-      nodes = nodes_of(a, args), count = args.count })
-   if list and args.nodes and not args.fabric and apart(a, list, args.nodes) then
+   local list, err = choice.list(advice.topo, { fabric = args.fabric, partition = args.partition,
+      nodes = nodes_of(advice, args), count = args.count })
+   if list and args.nodes and not args.fabric and is_apart(advice, list, args.nodes) then
       return nil, "no fabric has all of these nodes, and no route leads from one to another"
    end
    local first
    for _, f in ipairs(list or {}) do
-      local v = a.views[f]
+      local v = advice.views[f]
       local r, why = fn(setmetatable({ topo = v.topo, view = v.view, fabric = f },
-         { __index = a }))
+         { __index = advice }))
       if r then
          return r
       end
@@ -100,8 +100,8 @@ function fabric.on(a, args, fn)
 end
 
 --- A map by component of the machine as the fabric counts them.
-function fabric.own(a, map)
-   return a.fabric and a.fabric.machine:for_part(a.fabric, map) or map
+function fabric.own(advice, map)
+   return advice.fabric and advice.fabric.machine:for_part(advice.fabric, map) or map
 end
 
 return fabric

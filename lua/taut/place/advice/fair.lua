@@ -9,23 +9,23 @@ local fair = {}
 local MOST = 1 << 15 -- messages: fair rates are found in one go, and tautd has other work
 
 -- Messages of a pattern, in all steps that differ.
-local function messages(P)
-   return tables.sum(P.steps, function(step)
-      return step.kind == "pairs" and #step.src or P.ranks * (P.ranks - 1)
+local function messages(pattern)
+   return tables.sum(pattern.steps, function(step)
+      return step.kind == "pairs" and #step.src or pattern.ranks * (pattern.ranks - 1)
    end)
 end
 
 --- Of the best set and Slurm's, and of those that are looked at with this scene from now on.
--- @param r { s = scene, found = candidates, slurm = Slurm's choice or nil }; their scores get
+-- @param result { s = scene, found = candidates, slurm = Slurm's choice or nil }; their scores get
 --   `fair`, or `fair_error`
-function fair.add(r)
-   r.s.fair = messages(r.s.P) <= MOST
-   for _, c in ipairs { r.found[1], r.slurm } do
+function fair.add(result)
+   result.s.fair = messages(result.s.P) <= MOST
+   for _, c in ipairs { result.found[1], result.slurm } do
       task.breathe()
-      if not r.s.fair then
+      if not result.s.fair then
          c.score.fair_error = "too many messages for fair rates"
       elseif not c.score.fair then
-         c.score = score.evaluate(r.s.topo, c.nodes, r.s.P, r.s)
+         c.score = score.evaluate(result.s.topo, c.nodes, result.s.P, result.s)
       end
    end
 end

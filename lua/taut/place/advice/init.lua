@@ -45,19 +45,19 @@ function Advice:left()
    return fabric.own(self, map)
 end
 
-local function answer(cluster, r)
-   local of = r.s.topo.fabric
-   local out = { count = r.s.count, partition = r.partition, fabric = of and of.name,
-      pattern = r.s.P.name, candidates = json.array {},
+local function answer_of(cluster, result)
+   local of = result.s.topo.fabric
+   local out = { count = result.s.count, partition = result.partition, fabric = of and of.name,
+      pattern = result.s.P.name, candidates = json.array {},
       as_of = cluster.nodes_at, age_s = math.max(0, loop.time() - (cluster.nodes_at or 0)),
       slurm_error = cluster.error, alps = cluster:alps() }
-   describe.fragments(r.s, r.found)
-   for i, c in ipairs(r.found) do
+   describe.fragments(result.s, result.found)
+   for i, c in ipairs(result.found) do
       task.breathe()
-      out.candidates[i] = describe.row(r.s, c, r.slurm)
+      out.candidates[i] = describe.row(result.s, c, result.slurm)
    end
-   out.slurm = r.slurm and describe.row(r.s, r.slurm) or nil
-   out.worth, out.sentence = worth.of(r)
+   out.slurm = result.slurm and describe.row(result.s, result.slurm) or nil
+   out.worth, out.sentence = worth.of(result)
    return out
 end
 
@@ -101,7 +101,7 @@ function Advice.look_at(_, scene, list, what)
       return nil, ("%s: %d nodes asked for, the list has %d"):format(what or "Slurm's answer",
          scene.count, #nodes)
    end
-   table.sort(nodes, function(a, b) return scene.rank[a] < scene.rank[b] end)
+   table.sort(nodes, function(one, other) return scene.rank[one] < scene.rank[other] end)
    local c = describe.set(scene, nodes, what and "the set given" or "where Slurm would start it")
    c.score = score.evaluate(scene.topo, nodes, scene.P, scene)
    return describe.row(scene, c, nil)
@@ -139,7 +139,7 @@ function Advice:give(args)
    if args then
       r, err = fabric.on(self, { fabric = args.fabric, partition = args.partition,
          nodes = args.compare, count = args.count or args.min },
-         function(a) return search.found(a, args) end)
+         function(asked) return search.found(asked, args) end)
    end
    if not r then
       return nil, err
@@ -148,7 +148,7 @@ function Advice:give(args)
    if args.fair then
       fair.add(r)
    end
-   local out = answer(self.cluster, r)
+   local out = answer_of(self.cluster, r)
    if args.compare then
       out.compare, err = self:look_at(r.s, args.compare, "--compare")
       if not out.compare then
@@ -220,10 +220,11 @@ end
 
 --- @param o { topology, cluster, diagnosis, slurm = helper (taut-slurm), profiles =
 --   of events/profiles.lua }
-function advice.new(o)
-   local self = setmetatable({ cluster = o.cluster, diagnosis = o.diagnosis, slurm = o.slurm,
-      profiles = o.profiles, patterns = pattern.cache(), asked = {} }, Advice)
-   self:reload(o.topology)
+function advice.new(options)
+   local self = setmetatable({ cluster = options.cluster, diagnosis = options.diagnosis,
+      slurm = options.slurm,
+      profiles = options.profiles, patterns = pattern.cache(), asked = {} }, Advice)
+   self:reload(options.topology)
    return self
 end
 

@@ -12,7 +12,7 @@ local predict = {}
 local MOST_NODES = 2048 -- of a larger job nothing is predicted: it would hold up tautd
 
 -- Node numbers of names; nil where one is none of the topology's.
-local function numbers(topo, names)
+local function node_numbers(topo, names)
    local list = {}
    for i, name in ipairs(names) do
       list[i] = topo.node_id[name]
@@ -23,36 +23,36 @@ local function numbers(topo, names)
    return list
 end
 
-local function ratio(a, P, nodes)
-   local s = score.evaluate(a.topo, nodes, P, { left = a:left() })
+local function time_ratio(advice, traffic, nodes)
+   local s = score.evaluate(advice.topo, nodes, traffic, { left = advice:left() })
    return s.lost == 0 and s.ratio < math.huge and s.ratio or nil
 end
 
 -- What Slurm would have taken of a partition's free nodes and the job's own.
-local function choice(a, nodes, partition)
-   local members, free = a.view:partition(partition), {}
-   for n in pairs(a.view.free) do
+local function slurms_choice(advice, nodes, partition)
+   local members, free = advice.view:partition(partition), {}
+   for n in pairs(advice.view.free) do
       free[n] = members and members[n] or nil
    end
    for _, n in ipairs(nodes) do
       free[n] = true
    end
-   return slurm.choice(free, #nodes, search.line_of(a, free))
+   return slurm.choice(free, #nodes, search.line_of(advice, free))
 end
 
 --- Of a job that has its nodes: predicted time over that of an ideal network on them, and on those
 -- Slurm would have chosen among these and the free ones.
--- @param a advice, its view up to date
+-- @param advice advice, its view up to date
 -- @param job of taut-slurm: nodes, partition
 -- @param comm what --comm said
 -- @return { got, without }, or nil where the pattern or the nodes do not allow it
-function predict.of(a, job, comm)
+function predict.of(advice, job, comm)
    local names = hostlist.expand(job.nodes or "", MOST_NODES)
-   local nodes = names and numbers(a.topo, names)
+   local nodes = names and node_numbers(advice.topo, names)
    local P = nodes and #nodes > 1 and pattern.make(comm, #nodes)
-   local others = P and choice(a, nodes, job.partition)
-   local got = others and ratio(a, P, nodes)
-   local without = got and ratio(a, P, others)
+   local others = P and slurms_choice(advice, nodes, job.partition)
+   local got = others and time_ratio(advice, P, nodes)
+   local without = got and time_ratio(advice, P, others)
    return without and { got = got, without = without } or nil
 end
 

@@ -7,12 +7,12 @@ local reasons = {}
 
 local NAMED = 3 -- links that are named; the rest is counted
 
--- The coordinates of a set in dimension d as runs between the gaps of the ring:
+-- The coordinates of a set in a dimension as runs between the gaps of the ring:
 -- array of { first, last, nodes = array }, the one with most nodes first.
-local function runs_in(topo, nodes, d)
-   local len, at = topo.dims[d], {}
+local function runs_in(topo, nodes, dim)
+   local len, at = topo.dims[dim], {}
    for _, n in ipairs(nodes) do
-      local x = topo:coordinates(topo:router(n))[d]
+      local x = topo:coordinates(topo:router(n))[dim]
       at[x] = at[x] or {}
       table.insert(at[x], n)
    end
@@ -30,23 +30,24 @@ local function runs_in(topo, nodes, d)
       end
    end
    local head, tail = runs[1], runs[#runs]
-   if #runs > 1 and topo.wrap[d] and head.first == 0 and tail.last == len - 1 then
+   if #runs > 1 and topo.wrap[dim] and head.first == 0 and tail.last == len - 1 then
       tail.last = head.last
       table.move(head.nodes, 1, #head.nodes, #tail.nodes + 1, tail.nodes)
       table.remove(runs, 1)
    end
-   table.sort(runs, function(a, b)
-      return #a.nodes ~= #b.nodes and #a.nodes > #b.nodes or #a.nodes == #b.nodes and
-         a.first < b.first
+   table.sort(runs, function(one, other)
+      return #one.nodes ~= #other.nodes and #one.nodes > #other.nodes or #one.nodes == #other.nodes
+         and one.first < other.first
    end)
    return runs
 end
 
 -- Hops between two runs of a ring, from the nearer ends.
-local function apart(topo, d, a, b)
-   local len = topo.dims[d]
-   local up, down = (b.first - a.last) % len, (a.first - b.last) % len
-   return topo.wrap[d] and math.min(up, down) or math.max(b.first - a.last, a.first - b.last)
+local function hops_apart(topo, dim, run, other)
+   local len = topo.dims[dim]
+   local up, down = (other.first - run.last) % len, (run.first - other.last) % len
+   return topo.wrap[dim] and math.min(up, down) or math.max(other.first - run.last,
+      run.first - other.last)
 end
 
 local function names_of(topo, nodes)
@@ -64,7 +65,7 @@ local function stragglers(topo, nodes)
    for d = 1, topo.dims and #nodes > 1 and #nodes <= 4096 and #topo.dims or 0 do
       local runs = runs_in(topo, nodes, d)
       local other = runs[2]
-      local far = other and apart(topo, d, runs[1], other) or 0
+      local far = other and hops_apart(topo, d, runs[1], other) or 0
       if far > worst then
          worst = far
          local names = names_of(topo, other.nodes)
@@ -77,9 +78,9 @@ local function stragglers(topo, nodes)
 end
 
 -- In how many parts of a machine with groups or leaves it lies.
-local function parts(topo, c)
+local function count_parts(topo, candidate)
    local seen, n = {}, 0
-   for _, node in ipairs(c.nodes) do
+   for _, node in ipairs(candidate.nodes) do
       local g = topo.group and topo:group(topo:router(node)) or topo:router(node)
       n, seen[g] = n + (seen[g] and 0 or 1), true
    end
@@ -91,17 +92,18 @@ local function parts(topo, c)
    return ("it lies on %s"):format(report.count(n, "router"))
 end
 
-local function words(s, comp)
-   local topo = s.topo
+local function component_in_words(scene, comp)
+   local topo = scene.topo
    local c = topo.component_id[comp]
    return topo:is_link(c) and ("%s link %s"):format(topo:kind(c), comp) or comp
 end
 
-local function list_ill(s, list, verb)
+local function list_ill(scene, list, verb)
    local out = {}
    for i, x in ipairs(list) do
       if i <= NAMED then
-         out[#out + 1] = ("%s at %s"):format(words(s, x.component), report.percent(x.left))
+         out[#out + 1] = ("%s at %s"):format(component_in_words(scene, x.component),
+            report.percent(x.left))
       end
    end
    if #list > NAMED then
@@ -111,57 +113,60 @@ local function list_ill(s, list, verb)
 end
 
 --- @param s scene
--- @param c candidate
+-- @param candidate candidate
 -- @param row what describe.row has of it
 -- @param own Slurm's choice; nil of that itself
 -- @return array of phrases
-function reasons.of(s, c, row, own)
+function reasons.of(scene, candidate, row, own)
    local out = {}
-   local function add(text)
+   local function add_reason(text)
       out[#out + 1] = text
    end
    if row.lost and row.lost > 0 then
-      add(("%d pairs of its ranks have no route"):format(row.lost))
+      add_reason(("%d pairs of its ranks have no route"):format(row.lost))
    elseif row.score then
-      add(("%.2fx ideal time"):format(row.score))
+      add_reason(("%.2fx ideal time"):format(row.score))
    end
    if row.fair then
-      add(("%.2fx at max-min fair rates, where a message takes %s of that on average"):format(
-         row.fair.ratio, report.percent(row.fair.mean)))
+      add_reason(("%.2fx at max-min fair rates, where a message takes %s of that on average")
+         :format(row.fair.ratio, report.percent(row.fair.mean)))
    elseif row.fair_error then
-      add(row.fair_error)
+      add_reason(row.fair_error)
    end
-   if not s.topo.dims then
-      add(parts(s.topo, c))
+   if not scene.topo.dims then
+      add_reason(count_parts(scene.topo, candidate))
    end
-   add(("density %.2f"):format(row.density) .. (row.strangers > 0 and (", %s inside not free")
+   add_reason(("density %.2f"):format(row.density) .. (row.strangers > 0
+      and (", %s inside not free")
       :format(report.count(row.strangers, "node")) or ", no other jobs inside"))
    if row.mean_hops then
-      add(("%.1f hops on average"):format(row.mean_hops) .. (row.max_hops and
+      add_reason(("%.1f hops on average"):format(row.mean_hops) .. (row.max_hops and
          (", %d at most"):format(row.max_hops) or ""))
    end
    if row.slowest and row.score and row.score > 1.005 then
-      add(("bottleneck %s"):format(words(s, row.slowest)))
+      add_reason(("bottleneck %s"):format(component_in_words(scene, row.slowest)))
    end
-   if (not own or own == c) and s.topo.coordinates and s.topo.dims and s.topo.wrap then
-      add(stragglers(s.topo, c.nodes))
+   if (not own or own == candidate) and scene.topo.coordinates and scene.topo.dims
+      and scene.topo.wrap then
+      add_reason(stragglers(scene.topo, candidate.nodes))
    end
-   add(list_ill(s, row.crossed, "crossed"))
-   add(list_ill(s, row.avoids, "avoided"))
+   add_reason(list_ill(scene, row.crossed, "crossed"))
+   add_reason(list_ill(scene, row.avoids, "avoided"))
    if row.shared_links > 0 then
-      add(("%s shared with jobs that communicate"):format(report.count(row.shared_links, "link")))
+      add_reason(("%s shared with jobs that communicate"):format(report.count(row.shared_links,
+         "link")))
    end
    if row.dense_after and row.dense_before > 0 then
-      add(("leaves %d of %d nodes in large free submeshes"):format(row.dense_after,
+      add_reason(("leaves %d of %d nodes in large free submeshes"):format(row.dense_after,
          row.dense_before))
    end
    if row.start then
-      add(("its last nodes come free at %s"):format(os.date("%H:%M", math.floor(row.start))))
+      add_reason(("its last nodes come free at %s"):format(os.date("%H:%M", math.floor(row.start))))
    end
    -- what stands under every candidate says nothing: only where it differs
-   if own and own ~= c and own.score and row.score and own.score.ratio < math.huge
+   if own and own ~= candidate and own.score and row.score and own.score.ratio < math.huge
       and ("%.2f"):format(own.score.ratio) ~= ("%.2f"):format(row.score) then
-      add(("Slurm's choice %.2fx"):format(own.score.ratio))
+      add_reason(("Slurm's choice %.2fx"):format(own.score.ratio))
    end
    return out
 end

@@ -32,60 +32,62 @@ local function looked_at(left, background)
 end
 
 -- What all of an answer's candidates are looked at with.
-local function scene_of(a, req, count)
+local function scene_of(advice, req, count)
    task.breathe()
-   local P, err = a.patterns:make(req.spec, count)
+   local P, err = advice.patterns:make(req.spec, count)
    task.breathe()
    if not P then
       return nil, err
    end
-   local background = fabric.own(a, (a.profiles:background()))
-   local left = a:left()
+   local background = fabric.own(advice, (advice.profiles:background()))
+   local left = advice:left()
    background = next(background) and background or nil
-   return { topo = a.topo, view = a.view, free = req.free, count = count, P = P, soon = req.soon,
-      left = left, background = background, rank = a.view.rank, hops = true,
+   return { topo = advice.topo, view = advice.view, free = req.free, count = count, P = P,
+      soon = req.soon,
+      left = left, background = background, rank = advice.view.rank, hops = true,
       load = looked_at(left, background) }
 end
 
 --- What place/slurm.lua is to know.
 -- @param free the nodes it may choose from
-function search.line_of(a, free)
-   local config = a.cluster.config or {}
-   return { order = a.view.order, rank = a.view.rank,
-      memo = free == a.view.free and a.view.runs or nil, switches = a.view:switches(),
+function search.line_of(advice, free)
+   local config = advice.cluster.config or {}
+   return { order = advice.view.order, rank = advice.view.rank,
+      memo = free == advice.view.free and advice.view.runs or nil,
+         switches = advice.view:switches(),
       dragonfly = (config.topology_param or ""):lower():find("dragonfly", 1, true) ~= nil }
 end
 
 -- Slurm's own choice; nil where it would not start the job now.
-local function slurms(a, s)
+local function slurms_set(advice, scene)
    task.breathe()
-   local nodes = slurm.choice(s.free, s.count, search.line_of(a, s.free))
+   local nodes = slurm.choice(scene.free, scene.count, search.line_of(advice, scene.free))
    task.breathe()
    if not nodes then
       return nil
    end
-   local c = describe.set(s, nodes, "Slurm's choice")
+   local c = describe.set(scene, nodes, "Slurm's choice")
    task.breathe()
-   c.score = score.evaluate(s.topo, nodes, s.P, s)
-   place.surfaces(s.topo, s.free, { c }, s.version)
+   c.score = score.evaluate(scene.topo, nodes, scene.P, scene)
+   place.surfaces(scene.topo, scene.free, { c }, scene.version)
    return c
 end
 
 -- Candidates for one number of nodes, the best first, Slurm's choice among them where it is as
 -- good; and Slurm's choice.
-local function of_count(a, req, count)
-   local s, err = scene_of(a, req, count)
+local function of_count(advice, req, count)
+   local s, err = scene_of(advice, req, count)
    if not s then
       return nil, err
    end
    local found
    s.top, s.exclusive, s.per_router = req.top, req.exclusive, req.per_router
-   s.version = req.free == a.view.free and a.view.version or nil
-   found, err = rank.best(a.topo, req.free, count, s.P, s)
+   s.version = req.free == advice.view.free and advice.view.version or nil
+   found, err = rank.best(advice.topo, req.free, count, s.P, s)
    if not found then
       return nil, err
    end
-   local own = slurms(a, s)
+   local own = slurms_set(advice, s)
    if own and not req.exclusive and not req.per_router then
       for _, c in ipairs(found) do
          own.is_found = own.is_found or worth.same(c.nodes, own.nodes)
@@ -105,7 +107,7 @@ local function of_count(a, req, count)
 end
 
 -- The sizes of a range that are looked at, the largest first.
-local function counts(req)
+local function counts_to_try(req)
    if req.most == req.count then
       return { req.count }
    end
@@ -121,11 +123,11 @@ local function counts(req)
    return list
 end
 
-local function best_of(a, req)
+local function best_of(advice, req)
    local best, err, last
-   for _, count in ipairs(counts(req)) do
+   for _, count in ipairs(counts_to_try(req)) do
       local r
-      r, err = of_count(a, req, count)
+      r, err = of_count(advice, req, count)
       if r and (not best or r.found[1].score.ratio * SMALLER < best.found[1].score.ratio) then
          best = r
       end
@@ -135,11 +137,11 @@ local function best_of(a, req)
 end
 
 -- What search gives in one partition, or in all the machine.
-local function found_in(a, args)
+local function found_in(advice, args)
    task.breathe()
-   local req, err = request.check(a, args, loop.time())
+   local req, err = request.check(advice, args, loop.time())
    if req then
-      return best_of(a, req)
+      return best_of(advice, req)
    end
    return nil, err
 end
@@ -162,20 +164,20 @@ end
 
 --- The candidates for what is asked.  A job that names several partitions starts in one of them:
 -- the best answer counts, and says where.
--- @param a advice: topo, cluster, view, patterns, profiles, left()
+-- @param advice advice: topo, cluster, view, patterns, profiles, left()
 -- @param args as of place/request.lua
 -- @return { s = scene, found = candidates, the best first, slurm = Slurm's choice or nil,
 --   partition = the one of several }; or nil and why there is none
-function search.found(a, args)
+function search.found(advice, args)
    if type(args.partition) ~= "string" or not args.partition:find(",", 1, true) then
-      return found_in(a, args)
+      return found_in(advice, args)
    end
    local names, best, last = partitions(args.partition), nil, nil
    if not names then
       return nil, ("--partition: expected at most %d partitions"):format(PARTITIONS_MAX)
    end
    for _, name in ipairs(names) do
-      local r, err = found_in(a, setmetatable({ partition = name }, { __index = args }))
+      local r, err = found_in(advice, setmetatable({ partition = name }, { __index = args }))
       if r and (not best or r.found[1].score.ratio < best.found[1].score.ratio) then
          best, r.partition = r, name
       end

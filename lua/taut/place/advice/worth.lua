@@ -5,20 +5,20 @@ local worth = {}
 local WORTH = 1.15   -- a job that takes less longer than this elsewhere need not wait
 
 --- Are these the same nodes in the same order?
-function worth.same(a, b)
-   for i, n in ipairs(a) do
-      if b[i] ~= n then
+function worth.same(nodes, others)
+   for i, n in ipairs(nodes) do
+      if others[i] ~= n then
          return false
       end
    end
-   return #a == #b
+   return #nodes == #others
 end
 
 --- Is it worth waiting for the best set?
--- @param r { found = candidates, slurm = Slurm's choice or nil, s = { P = pattern } }
+-- @param result { found = candidates, slurm = Slurm's choice or nil, s = { P = pattern } }
 -- @return boolean, and a sentence about it
-function worth.of(r)
-   local best, own, P = r.found[1], r.slurm, r.s.P
+function worth.of(result)
+   local best, own, P = result.found[1], result.slurm, result.s.P
    local who = P.compute > 0 and ("with %d %% of its time in computation the job takes"):format(
       math.floor(P.compute * 100 + 0.5)) or "its communication takes"
    if not own then
@@ -38,18 +38,18 @@ function worth.of(r)
 end
 
 --- A job that hardly communicates gets what Slurm would take: nothing is to be gained.
--- @param r as for worth.of; s.top = how many candidates at most
-function worth.settle(r)
-   local own = r.slurm
-   if own and own.score.job_ratio <= 1.01 and r.s.P.compute > 0 then
-      for i, c in ipairs(r.found) do
+-- @param result as for worth.of; s.top = how many candidates at most
+function worth.settle(result)
+   local own = result.slurm
+   if own and own.score.job_ratio <= 1.01 and result.s.P.compute > 0 then
+      for i, c in ipairs(result.found) do
          if c == own or worth.same(c.nodes, own.nodes) then
-            table.remove(r.found, i)
+            table.remove(result.found, i)
             break
          end
       end
-      table.insert(r.found, 1, own)
-      r.found[(r.s.top or #r.found) + 1] = nil
+      table.insert(result.found, 1, own)
+      result.found[(result.s.top or #result.found) + 1] = nil
    end
 end
 

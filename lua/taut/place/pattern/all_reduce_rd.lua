@@ -12,7 +12,7 @@ local function pairs_step(bytes, src, dst)
 end
 
 -- The even ones of the first 2 * extra ranks (from 0) and their odd neighbours, from 1.
-local function folded(extra)
+local function fold_step(extra)
    local even, odd = {}, {}
    for i = 1, extra do
       even[i], odd[i] = 2 * i - 1, 2 * i
@@ -21,31 +21,31 @@ local function folded(extra)
 end
 
 --- @param n ranks
--- @param o { bytes = of the whole vector }
-function all_reduce_rd.steps(n, o)
+-- @param options { bytes = of the whole vector }
+function all_reduce_rd.steps(ranks, options)
    local power, steps = 1, {}
-   while power * 2 <= n do
+   while power * 2 <= ranks do
       power = power * 2
    end
-   local extra = n - power
-   local even, odd = folded(extra)
+   local extra = ranks - power
+   local even, odd = fold_step(extra)
    if extra > 0 then
-      steps[1] = pairs_step(o.bytes, even, odd)
+      steps[1] = pairs_step(options.bytes, even, odd)
    end
-   local function rank(i) -- of those that take part, from 0
-      return i < extra and odd[i + 1] or i + extra + 1
+   local function rank_of(index) -- of those that take part, from 0
+      return index < extra and odd[index + 1] or index + extra + 1
    end
    local bit = 1
    while bit < power do
       local src, dst = {}, {}
       for i = 0, power - 1 do
-         src[i + 1], dst[i + 1] = rank(i), rank(i ~ bit)
+         src[i + 1], dst[i + 1] = rank_of(i), rank_of(i ~ bit)
       end
-      steps[#steps + 1] = pairs_step(o.bytes, src, dst)
+      steps[#steps + 1] = pairs_step(options.bytes, src, dst)
       bit = bit * 2
    end
    if extra > 0 then
-      steps[#steps + 1] = pairs_step(o.bytes, odd, even)
+      steps[#steps + 1] = pairs_step(options.bytes, odd, even)
    end
    return steps
 end

@@ -9,10 +9,10 @@ local shift = require "taut.place.pattern.shift"
 local all_reduce_ring = { takes = { "bytes" } }
 
 --- @param n ranks
--- @param o { bytes = of the whole vector }
-function all_reduce_ring.steps(n, o)
-   local steps = shift.steps(n, { bytes = o.bytes / n, by = 1 })
-   steps[1].times = math.max(1, 2 * (n - 1))
+-- @param options { bytes = of the whole vector }
+function all_reduce_ring.steps(ranks, options)
+   local steps = shift.steps(ranks, { bytes = options.bytes / ranks, by = 1 })
+   steps[1].times = math.max(1, 2 * (ranks - 1))
    return steps
 end
 

@@ -3,9 +3,9 @@
 local all_to_all = { takes = { "bytes" } }
 
 --- @param n ranks
--- @param o { bytes = of one message }
-function all_to_all.steps(_, o)
-   return { { kind = "all-to-all", bytes = o.bytes, times = 1 } }
+-- @param options { bytes = of one message }
+function all_to_all.steps(_, options)
+   return { { kind = "all-to-all", bytes = options.bytes, times = 1 } }
 end
 
 return all_to_all

@@ -3,13 +3,13 @@
 local bisection = { takes = { "bytes" } }
 
 --- @param n ranks; of an odd number the last one stays silent
--- @param o { bytes = }
-function bisection.steps(n, o)
-   local half, src, dst = n // 2, {}, {}
+-- @param options { bytes = }
+function bisection.steps(ranks, options)
+   local half, src, dst = ranks // 2, {}, {}
    for i = 1, half do
       src[i], dst[i], src[half + i], dst[half + i] = i, half + i, half + i, i
    end
-   return { { kind = "pairs", src = src, dst = dst, bytes = o.bytes, times = 1 } }
+   return { { kind = "pairs", src = src, dst = dst, bytes = options.bytes, times = 1 } }
 end
 
 return bisection

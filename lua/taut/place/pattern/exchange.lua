@@ -7,28 +7,28 @@ local motif = require "taut.place.pattern.motif"
 
 local MOST_RANKS = 2048
 
-local function step(n, k, bytes, by_xor)
+local function exchange_step(ranks, number, bytes, by_xor)
    local src, dst = {}, {}
-   for i = 0, n - 1 do
-      src[i + 1], dst[i + 1] = i + 1, (by_xor and i ~ k or (i + k) % n) + 1
+   for i = 0, ranks - 1 do
+      src[i + 1], dst[i + 1] = i + 1, (by_xor and i ~ number or (i + number) % ranks) + 1
    end
    return { src = src, dst = dst, bytes = bytes, waits = "all" }
 end
 
 return motif.of { summary = "all-to-all step by step: pairwise exchange, else shifts",
    takes = { "bytes", "way" }, sized = false, shape = "any", dims = 1,
-   -- @param o { bytes = of one message, way = "pairwise" or "shift" (what fits the ranks) }
-   phases = function(n, o)
-      local is_power = n & (n - 1) == 0
-      if o.way == "pairwise" and not is_power then
-         return nil, ("pairwise exchange: expected a power of two of ranks, got %d"):format(n)
-      elseif n > MOST_RANKS then
+   -- @param options { bytes = of one message, way = "pairwise" or "shift" (what fits the ranks) }
+   phases = function(ranks, options)
+      local is_power = ranks & (ranks - 1) == 0
+      if options.way == "pairwise" and not is_power then
+         return nil, ("pairwise exchange: expected a power of two of ranks, got %d"):format(ranks)
+      elseif ranks > MOST_RANKS then
          return nil, ("expected at most %d ranks (all-to-all has no such limit), got %d"):format(
-            MOST_RANKS, n)
+            MOST_RANKS, ranks)
       end
       local phases = {}
-      for k = 1, n - 1 do
-         phases[k] = step(n, k, o.bytes, is_power and o.way ~= "shift")
+      for k = 1, ranks - 1 do
+         phases[k] = exchange_step(ranks, k, options.bytes, is_power and options.way ~= "shift")
       end
       return phases
    end }

@@ -8,19 +8,19 @@ local grid = {}
 
 local MOST_DIMS = 6
 
--- Lengths whose product is n, none above `most`: the least sum, so the nearest to a cube.
-local function best_split(n, dims, most, known)
+-- Lengths whose product is `ranks`, none above `most`: the least sum, so the nearest to a cube.
+local function best_split(ranks, dims, most, known)
    if dims == 1 then
-      return n <= most and { n } or nil
+      return ranks <= most and { ranks } or nil
    end
-   local key = (n << 24 | most) * MOST_DIMS + dims
+   local key = (ranks << 24 | most) * MOST_DIMS + dims
    if known[key] ~= nil then
       return known[key] or nil
    end
    local best, sum
-   for d = 1, math.floor(math.min(n, most)) do
-      if n % d == 0 and d ^ dims >= n then
-         local rest = best_split(n // d, dims - 1, d, known)
+   for d = 1, math.floor(math.min(ranks, most)) do
+      if ranks % d == 0 and d ^ dims >= ranks then
+         local rest = best_split(ranks // d, dims - 1, d, known)
          local total = d
          for _, len in ipairs(rest or {}) do
             total = total + len
@@ -34,12 +34,12 @@ local function best_split(n, dims, most, known)
    return best
 end
 
---- The most even grid of n places, the longest dimension first, as MPI_Dims_create gives it.
--- @param n ranks
+--- The most even grid of so many places, the longest dimension first, as MPI_Dims_create gives it.
+-- @param ranks ranks
 -- @param dims how many dimensions
 -- @return array of lengths
-function grid.balanced(n, dims)
-   return best_split(n, dims, n, {})
+function grid.balanced(ranks, dims)
+   return best_split(ranks, dims, ranks, {})
 end
 
 --- "8x4x4" as an array.
@@ -57,25 +57,25 @@ function grid.parse(text)
 end
 
 --- Take a given grid, or the balanced one.
--- @param n ranks
+-- @param ranks ranks
 -- @param dims dimensions that the pattern has
 -- @param given array or nil
 -- @return array, or nil and what was expected
-function grid.take(n, dims, given)
+function grid.take(ranks, dims, given)
    if not given then
-      return grid.balanced(n, dims)
+      return grid.balanced(ranks, dims)
    end
    local places, text = 1, table.concat(given, "x")
    for _, len in ipairs(given) do
       places = places * len
-      if len < 1 or places > n then
+      if len < 1 or places > ranks then
          break -- before it is too much for an integer
       end
    end
    if #given ~= dims then
       return nil, ("grid %s has %d dimensions, the pattern has %d"):format(text, #given, dims)
-   elseif places ~= n then
-      return nil, ("grid %s does not have %d places, one for each rank"):format(text, n)
+   elseif places ~= ranks then
+      return nil, ("grid %s does not have %d places, one for each rank"):format(text, ranks)
    end
    return given
 end
@@ -120,7 +120,7 @@ function grid.faces(dims)
    local list = {}
    for d = 1, dims do
       for _, step in ipairs { 1, -1 } do
-         local offset = tables.fill(1, dims, function(i) return i == d and step or 0 end)
+         local offset = tables.fill(1, dims, function(dim) return dim == d and step or 0 end)
          list[#list + 1] = offset
       end
    end

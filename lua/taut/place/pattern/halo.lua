@@ -10,16 +10,16 @@ local halo = {}
 -- @return function(n, o = { bytes =, grid = lengths or nil, periodic = default true })
 --   → steps, grid; or nil and what was expected
 function halo.steps_of(dims)
-   return function(n, o)
-      local lengths, err = grid.take(n, dims, o.grid)
+   return function(ranks, options)
+      local lengths, err = grid.take(ranks, dims, options.grid)
       if not lengths then
          return nil, err
       end
       local src, dst = {}, {}
-      grid.each(lengths, grid.faces(dims), o.periodic ~= false, function(a, b)
-         src[#src + 1], dst[#dst + 1] = a, b
+      grid.each(lengths, grid.faces(dims), options.periodic ~= false, function(rank, other)
+         src[#src + 1], dst[#dst + 1] = rank, other
       end)
-      return { { kind = "pairs", src = src, dst = dst, bytes = o.bytes, times = 1 } }, lengths
+      return { { kind = "pairs", src = src, dst = dst, bytes = options.bytes, times = 1 } }, lengths
    end
 end
 

@@ -9,18 +9,19 @@ local grid = require "taut.place.pattern.grid"
 local halo27 = { messages = 26, takes = { "bytes", "grid", "periodic", "side" } }
 
 --- @param n ranks
--- @param o { bytes = of a face, grid =, periodic = (default true), side = cells (default 32) }
+-- @param options { bytes = of a face, grid =, periodic = (default true), side = cells (default 32)
+--   }
 -- @return steps, grid; or nil and what was expected
-function halo27.steps(n, o)
-   local lengths, err = grid.take(n, 3, o.grid)
+function halo27.steps(ranks, options)
+   local lengths, err = grid.take(ranks, 3, options.grid)
    if not lengths then
       return nil, err
    end
    local src, dst, bytes, list = {}, {}, {}, grid.around()
-   grid.each(lengths, list, o.periodic ~= false, function(a, b, k)
+   grid.each(lengths, list, options.periodic ~= false, function(rank, other, offset)
       local i = #src + 1
-      src[i], dst[i] = a, b
-      bytes[i] = o.bytes / (o.side or 32) ^ (list[k].far - 1)
+      src[i], dst[i] = rank, other
+      bytes[i] = options.bytes / (options.side or 32) ^ (list[offset].far - 1)
    end)
    return { { kind = "pairs", src = src, dst = dst, bytes = bytes, times = 1 } }, lengths
 end

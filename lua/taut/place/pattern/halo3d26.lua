@@ -11,16 +11,16 @@ local WIDTH, FLOPS, POINTS = 8, 26, 30
 
 return motif.of { summary = "a cube of points a rank: faces, edges and corners to 26 neighbours",
    messages = 26, takes = { "points", "grid", "periodic" }, shape = "cube", dims = 3,
-   -- @param o { points = along an edge of a rank's cube (30), grid =, periodic = (no) }
-   phases = function(n, o)
-      local lengths, err = grid.take(n, 3, o.grid)
+   -- @param options { points = along an edge of a rank's cube (30), grid =, periodic = (no) }
+   phases = function(ranks, options)
+      local lengths, err = grid.take(ranks, 3, options.grid)
       if not lengths then
          return nil, err
       end
-      local points, list, bytes = o.points or POINTS, grid.around(), {}
+      local points, list, bytes = options.points or POINTS, grid.around(), {}
       for i, offset in ipairs(list) do
          bytes[i] = WIDTH * points ^ (3 - offset.far)
       end
-      return { { grid = lengths, offsets = list, bytes = bytes, periodic = o.periodic == true,
+      return { { grid = lengths, offsets = list, bytes = bytes, periodic = options.periodic == true,
          flops = FLOPS * points ^ 3 } }, lengths
    end }

@@ -99,32 +99,32 @@ function pattern.read(spec)
    return matrix_file.read(s)
 end
 
-local function build(name, n, given, data)
+local function build(name, ranks, given, data)
    local module = require(registry[name])
    local o, err = params.check(name, module.takes, given)
    if not o then
       return nil, err
    end
-   if n * (module.messages or 1) > MOST_PAIRS then
+   if ranks * (module.messages or 1) > MOST_PAIRS then
       return nil, ("pattern %s: %d messages in one step, expected at most %d"):format(name,
-         n * module.messages, MOST_PAIRS)
+         ranks * module.messages, MOST_PAIRS)
    end
    o.bytes, o.data = o.bytes or name ~= "matrix" and not module.sized and BYTES or nil, data
-   local steps, grid = module.steps(n, o)
+   local steps, grid = module.steps(ranks, o)
    if not steps then
       return nil, ("pattern %s: %s"):format(name, grid)
    end
-   return { name = name, ranks = n, bytes = o.bytes, compute = o.compute or 0, grid = grid,
+   return { name = name, ranks = ranks, bytes = o.bytes, compute = o.compute or 0, grid = grid,
       steps = steps }
 end
 
 --- Make the pattern of a job.  No file is opened: see pattern.read.
 -- @param spec text "NAME" or "NAME:PARAMETER=VALUE,…", or a table { name =, PARAMETER = … }
--- @param n ranks, 1 … 2^20
--- @return { name =, ranks = n, bytes = of one message (not of a matrix or a sized motif),
+-- @param ranks ranks, 1 … 2^20
+-- @return { name =, ranks, bytes = of one message (not of a matrix or a sized motif),
 --   compute = share of the job's time that is not communication (on an ideal network),
 --   grid = lengths or nil, steps = see above }, or nil and what was expected
-function pattern.make(spec, n)
+function pattern.make(spec, ranks)
    local s, err = pattern.parse(spec)
    if not s then
       return nil, err
@@ -133,31 +133,31 @@ function pattern.make(spec, n)
    if not registry[name] then
       return nil, ("pattern '%s' is not known (known: %s)"):format(tostring(name),
          table.concat(pattern.names, ", "))
-   elseif math.type(n) ~= "integer" or n < 1 or n > MOST_RANKS then
+   elseif math.type(ranks) ~= "integer" or ranks < 1 or ranks > MOST_RANKS then
       return nil, ("pattern %s: expected 1 to %d ranks, got %s"):format(name, MOST_RANKS,
-         tostring(n))
+         tostring(ranks))
    end
    local given = tables.copy(s)
    given.name = nil
    if name ~= "matrix" then
-      return build(name, n, given)
+      return build(name, ranks, given)
    elseif given.file then
       return nil, "pattern matrix: its file has not been read"
    end
    given.data = nil
-   return build(name, n, given, s.data)
+   return build(name, ranks, given, s.data)
 end
 
 local Cache = {}
 Cache.__index = Cache
 
 --- As pattern.make, of what was made before: the C side of a pattern belongs to its table.
-function Cache:make(spec, n)
-   local key = type(spec) == "string" and spec .. "/" .. n
+function Cache:make(spec, ranks)
+   local key = type(spec) == "string" and spec .. "/" .. ranks
    if key and self.made[key] then
       return self.made[key]
    end
-   local P, err = pattern.make(spec, n)
+   local P, err = pattern.make(spec, ranks)
    if P and key then
       if self.count >= CACHED then
          self.made, self.count = {}, 0
@@ -173,11 +173,12 @@ function pattern.cache()
 end
 
 -- Steps in the form of phases.
-local function phases_of(module, n, o)
-   local steps, grid = module.steps(n, o)
-   local phases = tables.map(steps or {}, function(s)
-      return { all = s.kind == "all-to-all" or nil, src = s.src, dst = s.dst, bytes = s.bytes,
-         times = s.times, ranks = n }
+local function phases_of(module, ranks, options)
+   local steps, grid = module.steps(ranks, options)
+   local phases = tables.map(steps or {}, function(step)
+      return { all = step.kind == "all-to-all" or nil, src = step.src, dst = step.dst,
+         bytes = step.bytes,
+         times = step.times, ranks = ranks }
    end)
    return steps and phases, grid
 end
@@ -208,10 +209,10 @@ function pattern.motif(spec)
    end
    o.bytes, o.data = o.bytes or s.name ~= "matrix" and not module.sized and BYTES or nil, s.data
    return { name = s.name, shape = module.shape or "any", dims = module.dims, options = o,
-      compute = o.compute or 0, phases = function(n)
+      compute = o.compute or 0, phases = function(ranks)
          local phases, why = (module.phases or function(...)
             return phases_of(module, ...)
-         end)(n, o)
+         end)(ranks, o)
          if not phases then
             return nil, ("pattern %s: %s"):format(s.name, why)
          end

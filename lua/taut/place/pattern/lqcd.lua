@@ -13,22 +13,22 @@ local LATTICE = { 144, 144, 144, 192 }
 local VECTOR, PLANES, FLOPS = 48, 3, 1370
 local MOST_FACTOR = 1 << 20
 
-local function factors(n)
+local function prime_factors(number)
    local list, f = {}, 2
-   while n > 1 and f <= MOST_FACTOR do
-      while n % f == 0 do
+   while number > 1 and f <= MOST_FACTOR do
+      while number % f == 0 do
          table.insert(list, 1, f)
-         n = n // f
+         number = number // f
       end
-      f = f * f > n and n or f + 1
+      f = f * f > number and number or f + 1
    end
    return list -- the largest first
 end
 
 -- Ranks along each dimension: each factor cuts the longest piece, of equal ones the last.
-local function cut(n, lattice)
+local function cut_lattice(count, lattice)
    local ranks, piece = { 1, 1, 1, 1 }, { table.unpack(lattice) }
-   for _, f in ipairs(factors(n)) do
+   for _, f in ipairs(prime_factors(count)) do
       local longest = 4
       for d = 3, 1, -1 do
          longest = piece[d] > piece[longest] and d or longest
@@ -40,22 +40,23 @@ end
 
 return motif.of { summary = "4-dimensional lattice: an iteration of a solver with 8 neighbours",
    messages = 8, takes = { "lattice", "grid" }, shape = "halvings", dims = 4,
-   -- @param o { lattice = sites along each dimension, { 144, 144, 144, 192 }; grid = of ranks }
-   phases = function(n, o)
-      local lattice = o.lattice or LATTICE
+   -- @param options { lattice = sites along each dimension, { 144, 144, 144, 192 }; grid = of ranks
+   --   }
+   phases = function(count, options)
+      local lattice = options.lattice or LATTICE
       if #lattice ~= 4 then
          return nil, ("expected a lattice of 4 lengths, got %d"):format(#lattice)
       end
-      local ranks, piece = cut(n, lattice)
-      if o.grid then
-         ranks = o.grid
+      local ranks, piece = cut_lattice(count, lattice)
+      if options.grid then
+         ranks = options.grid
          local places = 1
          for d = 1, 4 do
             places, piece[d] = places * (ranks[d] or 0), lattice[d] / (ranks[d] or 1)
          end
-         if #ranks ~= 4 or places ~= n then
+         if #ranks ~= 4 or places ~= count then
             return nil, ("grid %s does not have %d places in 4 dimensions"):format(
-               table.concat(ranks, "x"), n)
+               table.concat(ranks, "x"), count)
          end
       end
       local sites, offsets, bytes = piece[1] * piece[2] * piece[3] * piece[4], {}, {}

@@ -5,16 +5,16 @@ local motif = require "taut.place.pattern.motif"
 
 return motif.of { summary = "everybody to one rank at once", takes = { "bytes", "root" },
    sized = false, shape = "any", dims = 1,
-   -- @param o { bytes =, root = the rank that gets all, from 1 (1) }
-   phases = function(n, o)
-      local root, src, dst = o.root or 1, {}, {}
-      if root > n then
-         return nil, ("root %d is not one of %d ranks"):format(root, n)
+   -- @param options { bytes =, root = the rank that gets all, from 1 (1) }
+   phases = function(ranks, options)
+      local root, src, dst = options.root or 1, {}, {}
+      if root > ranks then
+         return nil, ("root %d is not one of %d ranks"):format(root, ranks)
       end
-      for i = 1, n do
+      for i = 1, ranks do
          if i ~= root then
             src[#src + 1], dst[#dst + 1] = i, root
          end
       end
-      return { { src = src, dst = dst, bytes = o.bytes } }
+      return { { src = src, dst = dst, bytes = options.bytes } }
    end }

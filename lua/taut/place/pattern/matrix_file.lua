@@ -47,7 +47,7 @@ local function lines_of(file)
    end
 end
 
-local function quote(text)
+local function quote_text(text)
    local word = text:gsub("%c", "?")
    return #word > 40 and word:sub(1, 40) .. "…" or word
 end
@@ -67,19 +67,19 @@ local function rank_of(text)
    return r and r < MOST_RANKS and r or nil
 end
 
-local function add(d, src, dst, bytes)
-   local i = #d.src + 1
+local function add_message(data, src, dst, bytes)
+   local i = #data.src + 1
    if i > MOST_PAIRS then
       return nil, ("more than %d pairs"):format(MOST_PAIRS)
    end
-   d.src[i], d.dst[i], d.bytes[i] = src, dst, bytes
+   data.src[i], data.dst[i], data.bytes[i] = src, dst, bytes
    return true
 end
 
 ---------------------------------------------------------------- csv
 
-local function csv_row(d, line)
-   local row, column = d.ranks + 1, 0
+local function csv_row(data, line)
+   local row, column = data.ranks + 1, 0
    if row > MOST_CSV then
       return nil, ("more than %d rows; larger matrices are better written as sparse lines"):format(
          MOST_CSV)
@@ -90,68 +90,68 @@ local function csv_row(d, line)
       if cell == "" then
          return nil, ("column %d of row %d is empty"):format(column, row)
       elseif not v then
-         return nil, ("column %d: %s, got '%s'"):format(column, EXPECTED, quote(cell))
+         return nil, ("column %d: %s, got '%s'"):format(column, EXPECTED, quote_text(cell))
       elseif column > MOST_CSV then
          return nil, ("more than %d columns"):format(MOST_CSV)
       end
       local ok, err = true, nil
       if v > 0 and row ~= column then
-         ok, err = add(d, row, column, v)
+         ok, err = add_message(data, row, column, v)
       end
       if not ok then
          return nil, err
       end
    end
-   d.columns = d.columns or column
-   if column ~= d.columns then
-      return nil, ("row %d has %d columns, the rows before it %d"):format(row, column, d.columns)
+   data.columns = data.columns or column
+   if column ~= data.columns then
+      return nil, ("row %d has %d columns, the rows before it %d"):format(row, column, data.columns)
    end
-   d.ranks = row
+   data.ranks = row
    return true
 end
 
-local function csv_end(d)
-   if d.ranks ~= (d.columns or 0) then
-      return nil, ("%d rows of %d columns, expected as many rows as columns"):format(d.ranks,
-         d.columns)
+local function csv_end(data)
+   if data.ranks ~= (data.columns or 0) then
+      return nil, ("%d rows of %d columns, expected as many rows as columns"):format(data.ranks,
+         data.columns)
    end
    return true
 end
 
 ---------------------------------------------------------------- sparse
 
-local function sparse_row(d, line)
+local function sparse_row(data, line)
    local a, b, v, more = line:match "^%s*(%S+)%s+(%S+)%s+(%S+)%s*(.*)$"
    if not a or more ~= "" then
-      return nil, ("expected SRC DST BYTES, got '%s'"):format(quote(line))
+      return nil, ("expected SRC DST BYTES, got '%s'"):format(quote_text(line))
    end
    local src, dst, bytes = rank_of(a), rank_of(b), bytes_of(v)
    if not src or not dst then
       return nil, ("expected ranks from 0 to %d, got '%s'"):format(MOST_RANKS - 1,
-         quote(src and b or a))
+         quote_text(src and b or a))
    elseif not bytes then
-      return nil, ("%s, got '%s'"):format(EXPECTED, quote(v))
+      return nil, ("%s, got '%s'"):format(EXPECTED, quote_text(v))
    end
-   d.seen[src], d.seen[dst] = true, true
-   d.ranks = math.max(d.ranks, src + 1, dst + 1)
+   data.seen[src], data.seen[dst] = true, true
+   data.ranks = math.max(data.ranks, src + 1, dst + 1)
    if bytes == 0 or src == dst then
       return true
    end
    local key = src << 20 | dst
-   local known = d.at[key]
+   local known = data.at[key]
    if known then
-      d.bytes[known] = d.bytes[known] + bytes
+      data.bytes[known] = data.bytes[known] + bytes
       return true
    end
-   d.at[key] = #d.src + 1
-   return add(d, src + 1, dst + 1, bytes)
+   data.at[key] = #data.src + 1
+   return add_message(data, src + 1, dst + 1, bytes)
 end
 
 -- "3, 7-9" of what stands nowhere, from 0.
-local function holes(d)
+local function missing_cells(data)
    local list, first = {}, nil
-   for r = 0, d.ranks do
-      local is_hole = r < d.ranks and not d.seen[r]
+   for r = 0, data.ranks do
+      local is_hole = r < data.ranks and not data.seen[r]
       if is_hole and not first then
          first = r
       elseif not is_hole and first then
@@ -162,14 +162,14 @@ local function holes(d)
    return list
 end
 
-local function sparse_end(d)
-   local list = holes(d)
+local function sparse_end(data)
+   local list = missing_cells(data)
    if #list == 0 then
       return true
    end
    local more = #list > MOST_HOLES and (" and %d more"):format(#list - MOST_HOLES) or ""
    return nil, ("no line for rank %s%s of %d (one that is silent needs a line such as '%s %s 0')")
-      :format(table.concat(list, ", ", 1, math.min(#list, MOST_HOLES)), more, d.ranks,
+      :format(table.concat(list, ", ", 1, math.min(#list, MOST_HOLES)), more, data.ranks,
          list[1]:match "^%d+", list[1]:match "^%d+")
 end
 

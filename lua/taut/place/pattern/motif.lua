@@ -24,10 +24,10 @@ local function pairs_of(phase)
    for _, len in ipairs(dims) do
       n = n * len
    end
-   local function visit(a, b, k)
-      src[#src + 1], dst[#dst + 1], bytes[#bytes + 1] = a, b, phase.bytes[k]
+   local function visit_pair(rank, other, offset)
+      src[#src + 1], dst[#dst + 1], bytes[#bytes + 1] = rank, other, phase.bytes[offset]
    end
-   grid.each(dims, phase.offsets, phase.periodic, visit)
+   grid.each(dims, phase.offsets, phase.periodic, visit_pair)
    return { kind = "pairs", src = src, dst = dst, bytes = bytes, times = phase.times or 1 }
 end
 
@@ -39,23 +39,23 @@ local function steps_of(phases)
 end
 
 --- Make a pattern's module of a motif's.
--- @param m { summary, messages, takes, phases = function(n, o) → array of phases, grid or nil; or
---   nil and what was expected }
--- @return m, with `steps` and `sized`: what a message has is not for the caller to say
-function motif.of(m)
-   m.sized = m.sized ~= false
-   function m.steps(n, o)
-      local phases, lengths = m.phases(n, o)
+-- @param module { summary, messages, takes, phases = function(n, o) → array of phases, grid or
+--   nil; or nil and what was expected }
+-- @return the module, with `steps` and `sized`: what a message has is not for the caller to say
+function motif.of(module)
+   module.sized = module.sized ~= false
+   function module.steps(ranks, options)
+      local phases, lengths = module.phases(ranks, options)
       if not phases then
          return nil, lengths
       end
       return steps_of(phases), lengths
    end
-   return m
+   return module
 end
 
 -- Coordinates that stand for all others of a dimension: both ends and one between.
-local function some(len)
+local function some_coordinates(len)
    return len == 1 and { 0 } or len == 2 and { 0, 1 } or { 0, 1, len - 1 }
 end
 
@@ -95,18 +95,18 @@ function motif.most(phase)
       return most_of_pairs(phase)
    end
    local most, messages, at = 0, 0, {}
-   local function walk(d)
-      if d > #phase.grid then
+   local function walk_dims(dim)
+      if dim > #phase.grid then
          local bytes, n = sent_at(phase, at)
          most, messages = math.max(most, bytes), math.max(messages, n)
          return
       end
-      for _, x in ipairs(some(phase.grid[d])) do
-         at[d] = x
-         walk(d + 1)
+      for _, x in ipairs(some_coordinates(phase.grid[dim])) do
+         at[dim] = x
+         walk_dims(dim + 1)
       end
    end
-   walk(1)
+   walk_dims(1)
    return most, phase.messages or messages
 end
 

@@ -8,33 +8,33 @@ local UNITS = { [""] = 1, k = 1e3, K = 1e3, M = 1e6, G = 1e9, T = 1e12, Ki = 2 ^
    Gi = 2 ^ 30, Ti = 2 ^ 40 }
 local MOST_BYTES = 1e15
 
-local function bytes(v)
-   local n = tonumber(v)
-   if type(v) == "string" then
-      local digits, unit = v:match "^([%d.]+)%s*(%a?i?)B?$"
+local function bytes(value)
+   local n = tonumber(value)
+   if type(value) == "string" then
+      local digits, unit = value:match "^([%d.]+)%s*(%a?i?)B?$"
       n = digits and UNITS[unit] and tonumber(digits) and tonumber(digits) * UNITS[unit]
    end
    if not n or not (n > 0 and n <= MOST_BYTES) then
       return nil, ("expected bytes such as 64k or 1M, above 0 and at most %.0e, got %s"):format(
-         MOST_BYTES, tostring(v))
+         MOST_BYTES, tostring(value))
    end
    return n
 end
 
-local function share(v)
-   local n = tonumber(v)
+local function share(value)
+   local n = tonumber(value)
    if not n or not (n >= 0 and n <= 1) then
-      return nil, "expected a share from 0 to 1, got " .. tostring(v)
+      return nil, "expected a share from 0 to 1, got " .. tostring(value)
    end
    return n
 end
 
 local function whole(least, most)
-   return function(v)
-      local n = math.tointeger(tonumber(v))
+   return function(value)
+      local n = math.tointeger(tonumber(value))
       if not n or n < least or n > most then
          return nil, ("expected a whole number from %d to %d, got %s"):format(least, most,
-            tostring(v))
+            tostring(value))
       end
       return n
    end
@@ -43,24 +43,24 @@ end
 local WORDS = { ["true"] = true, yes = true, ["1"] = true, ["false"] = false, no = false,
    ["0"] = false }
 
-local function flag(v)
-   local b = WORDS[tostring(v)]
+local function flag(value)
+   local b = WORDS[tostring(value)]
    if b == nil then
-      return nil, "expected yes or no, got " .. tostring(v)
+      return nil, "expected yes or no, got " .. tostring(value)
    end
    return b
 end
 
-local function lengths(v)
-   if type(v) == "string" then
-      return grid.parse(v)
+local function lengths(value)
+   if type(value) == "string" then
+      return grid.parse(value)
    end
-   for _, len in ipairs(type(v) == "table" and v or { false }) do
+   for _, len in ipairs(type(value) == "table" and value or { false }) do
       if math.type(len) ~= "integer" or len < 1 or len > 1 << 20 then
          return nil, "expected an array of lengths"
       end
    end
-   return #v > 0 and v or nil, "expected an array of lengths"
+   return #value > 0 and value or nil, "expected an array of lengths"
 end
 
 --- Every parameter there is: { read = function(v) → value or nil, err }.
@@ -68,11 +68,11 @@ params.all = {
    bytes = { read = bytes }, -- bytes of one message (1M)
    by = { read = whole(1, 1 << 20) }, -- places further on (1)
    compute = { read = share }, -- share of the job's time that is not communication (0)
-   format = { read = function(v)
-      if v ~= "csv" and v ~= "sparse" then
-         return nil, "expected csv or sparse, got " .. tostring(v)
+   format = { read = function(value)
+      if value ~= "csv" and value ~= "sparse" then
+         return nil, "expected csv or sparse, got " .. tostring(value)
       end
-      return v
+      return value
    end }, -- csv or sparse (by the first line)
    grid = { read = lengths }, -- lengths of the grid of ranks, such as 8x4x4 (the most even)
    kba = { read = whole(1, 1 << 20) }, -- planes of a block (10)
@@ -86,11 +86,11 @@ params.all = {
    root = { read = whole(1, 1 << 20) }, -- the rank that gets all (1)
    seed = { read = whole(0, math.maxinteger) }, -- of the random numbers (1)
    side = { read = whole(1, 1 << 20) }, -- cells along an edge of a rank's block (32)
-   way = { read = function(v)
-      if v ~= "pairwise" and v ~= "shift" then
-         return nil, "expected pairwise or shift, got " .. tostring(v)
+   way = { read = function(value)
+      if value ~= "pairwise" and value ~= "shift" then
+         return nil, "expected pairwise or shift, got " .. tostring(value)
       end
-      return v
+      return value
    end }, -- pairwise or shift (what the number of ranks allows)
 }
 

@@ -5,9 +5,9 @@ local shift = require "taut.place.pattern.shift"
 local ring = { takes = { "bytes" } }
 
 --- @param n ranks
--- @param o { bytes = }
-function ring.steps(n, o)
-   return shift.steps(n, { bytes = o.bytes, by = 1 })
+-- @param options { bytes = }
+function ring.steps(ranks, options)
+   return shift.steps(ranks, { bytes = options.bytes, by = 1 })
 end
 
 return ring

@@ -11,10 +11,10 @@ local grid = require "taut.place.pattern.grid"
 local sweep = { messages = 2, takes = { "bytes", "grid" } }
 
 --- @param n ranks
--- @param o { bytes =, grid = lengths }
+-- @param options { bytes =, grid = lengths }
 -- @return steps, grid; or nil and what was expected
-function sweep.steps(n, o)
-   local lengths, err = grid.take(n, 2, o.grid)
+function sweep.steps(ranks, options)
+   local lengths, err = grid.take(ranks, 2, options.grid)
    if not lengths then
       return nil, err
    end
@@ -22,10 +22,10 @@ function sweep.steps(n, o)
    for corner = 0, 3 do
       local src, dst = {}, {}
       local x, y = corner // 2 * 2 - 1, corner % 2 * 2 - 1
-      grid.each(lengths, { { x, 0 }, { 0, y } }, false, function(a, b)
-         src[#src + 1], dst[#dst + 1] = a, b
+      grid.each(lengths, { { x, 0 }, { 0, y } }, false, function(rank, other)
+         src[#src + 1], dst[#dst + 1] = rank, other
       end)
-      steps[#steps + 1] = { kind = "pairs", src = src, dst = dst, bytes = o.bytes, times = 1 }
+      steps[#steps + 1] = { kind = "pairs", src = src, dst = dst, bytes = options.bytes, times = 1 }
    end
    return steps, lengths
 end

@@ -15,13 +15,13 @@ local OCTANTS = 8
 
 return motif.of { summary = "wavefront sweeps in blocks of planes over a 2-dimensional grid",
    messages = 2, takes = { "nx", "ny", "nz", "kba", "grid" }, shape = "square", dims = 2,
-   -- @param o { nx, ny = cells a rank (8), nz = planes (100), kba = planes in a block (10) }
-   phases = function(n, o)
-      local lengths, err = grid.take(n, 2, o.grid)
+   -- @param options { nx, ny = cells a rank (8), nz = planes (100), kba = planes in a block (10) }
+   phases = function(ranks, options)
+      local lengths, err = grid.take(ranks, 2, options.grid)
       if not lengths then
          return nil, err
       end
-      local nx, ny, nz, kba = o.nx or 8, o.ny or 8, o.nz or 100, o.kba or 10
+      local nx, ny, nz, kba = options.nx or 8, options.ny or 8, options.nz or 100, options.kba or 10
       if nz % kba ~= 0 then
          return nil, ("expected nz as a multiple of kba, got %d and %d"):format(nz, kba)
       end

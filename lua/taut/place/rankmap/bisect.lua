@@ -10,7 +10,7 @@ local bisect = {}
 local SAME, OTHER = 2.5, 0.9
 
 -- A cut of the nodes near the middle.
-local function half(nodes, per_node)
+local function cut_in_half(nodes, per_node)
    local all, sum, best, off = 0, 0, 1, math.huge
    for _, n in ipairs(nodes) do
       all = all + per_node[n]
@@ -34,7 +34,7 @@ function bisect.map(job)
       return nil, "the nodes have no coordinates"
    end
    local rank_at, order = boxes.ranks(grid), {}
-   local function go(nodes, ranks, along)
+   local function map_half(nodes, ranks, along)
       if #nodes == 1 then
          for _, r in ipairs(ranks) do
             order[r] = nodes[1]
@@ -42,23 +42,23 @@ function bisect.map(job)
          return
       end
       local axis = boxes.longest(nodes, node_at, node_axes)
-      local of_ranks = boxes.longest(ranks, rank_at, #grid, function(a)
-         return along[a] == axis and SAME or along[a] and OTHER or 1
+      local of_ranks = boxes.longest(ranks, rank_at, #grid, function(along_axis)
+         return along[along_axis] == axis and SAME or along[along_axis] and OTHER or 1
       end)
       local with = { table.unpack(along, 1, #grid) }
       with[of_ranks] = with[of_ranks] or axis
       boxes.sort(nodes, node_at, node_axes, axis)
       boxes.sort(ranks, rank_at, #grid, of_ranks)
-      local cut, count = half(nodes, job.per_node), 0
+      local cut, count = cut_in_half(nodes, job.per_node), 0
       for i = 1, cut do
          count = count + job.per_node[nodes[i]]
       end
-      go(table.move(nodes, 1, cut, 1, {}), table.move(ranks, 1, count, 1, {}), with)
-      go(table.move(nodes, cut + 1, #nodes, 1, {}), table.move(ranks, count + 1, #ranks, 1, {}),
-         with)
+      map_half(table.move(nodes, 1, cut, 1, {}), table.move(ranks, 1, count, 1, {}), with)
+      map_half(table.move(nodes, cut + 1, #nodes, 1, {}),
+         table.move(ranks, count + 1, #ranks, 1, {}), with)
    end
-   local all = tables.fill(1, job.P.ranks, function(r) return r end)
-   go(table.move(job.nodes, 1, #job.nodes, 1, {}), all, {})
+   local all = tables.fill(1, job.P.ranks, function(rank) return rank end)
+   map_half(table.move(job.nodes, 1, #job.nodes, 1, {}), all, {})
    return { { name = "bisect", about = "halves of the grid on halves of the nodes",
       order = order } }
 end

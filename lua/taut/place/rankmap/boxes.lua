@@ -3,7 +3,7 @@
 local tables = require "taut.base.tables"
 local boxes = {}
 
-local function extent(places, at, axis)
+local function extent_along(places, at, axis)
    local lo, hi = math.huge, -math.huge
    for _, p in ipairs(places) do
       local x = at[p][axis]
@@ -20,7 +20,7 @@ end
 function boxes.longest(places, at, axes, near)
    local best, most = 1, -1
    for axis = 1, axes do
-      local e = extent(places, at, axis)
+      local e = extent_along(places, at, axis)
       e = near and e * near(axis) or e
       if e > most then
          best, most = axis, e
@@ -32,8 +32,8 @@ end
 --- Sort places along an axis; those with one coordinate by the others.
 -- @param places array; sorted in place
 function boxes.sort(places, at, axes, first)
-   table.sort(places, function(p, q)
-      local a, b = at[p], at[q]
+   table.sort(places, function(place, other)
+      local a, b = at[place], at[other]
       if a[first] ~= b[first] then
          return a[first] < b[first]
       end
@@ -42,7 +42,7 @@ function boxes.sort(places, at, axes, first)
             return a[axis] < b[axis]
          end
       end
-      return p < q
+      return place < other
    end)
 end
 
@@ -51,18 +51,18 @@ end
 -- @return array
 function boxes.order(places, at, axes)
    local out = {}
-   local function go(list)
+   local function cut_list(list)
       if #list == 1 then
          out[#out + 1] = list[1]
          return
       end
       boxes.sort(list, at, axes, boxes.longest(list, at, axes))
       local half = #list // 2
-      go(table.move(list, 1, half, 1, {}))
-      go(table.move(list, half + 1, #list, 1, {}))
+      cut_list(table.move(list, 1, half, 1, {}))
+      cut_list(table.move(list, half + 1, #list, 1, {}))
    end
    if #places > 0 then
-      go(table.move(places, 1, #places, 1, {}))
+      cut_list(table.move(places, 1, #places, 1, {}))
    end
    return out
 end

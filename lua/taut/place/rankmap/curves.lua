@@ -8,18 +8,18 @@ local order = require "taut.topology.order"
 
 local curves = {}
 
-local function only(list, wanted)
-   return tables.filter(list, function(n) return wanted[n] end)
+local function only_wanted(list, wanted)
+   return tables.filter(list, function(node) return wanted[node] end)
 end
 
 function curves.map(job)
    local list, ranks = {}, nil
    if job.P.grid then
-      local all = tables.fill(1, job.P.ranks, function(r) return r end)
+      local all = tables.fill(1, job.P.ranks, function(rank) return rank end)
       ranks = boxes.order(all, boxes.ranks(job.P.grid), #job.P.grid)
    end
    for _, o in ipairs(order.candidates(job.topo)) do
-      local nodes = only(o.nodes, job.per_node)
+      local nodes = only_wanted(o.nodes, job.per_node)
       if #nodes == #job.nodes then
          list[#list + 1] = { name = o.name, about = o.about, order = fill.blocks(job, nodes) }
          list[#list + 1] = ranks and { name = o.name .. "+boxes",

@@ -5,7 +5,7 @@ local tables = require "taut.base.tables"
 local files = {}
 
 -- Ranks from 0 that an order has on each node, in the order of the nodes.
-local function slots(job, order)
+local function slots_of(job, order)
    local on, list = {}, {}
    for r, n in ipairs(order) do
       on[n] = on[n] or {}
@@ -21,14 +21,14 @@ end
 
 --- For srun --distribution=arbitrary with SLURM_HOSTFILE: a host name for each rank.
 function files.hostfile(job, order)
-   local lines = tables.map(order, function(n) return job.topo.nodes[n] end)
+   local lines = tables.map(order, function(node) return job.topo.nodes[node] end)
    return table.concat(lines, "\n") .. "\n"
 end
 
 --- For MPICH_RANK_REORDER_METHOD=3: the ranks in the order of the slots, which are those of the
 -- first node, then those of the second …
 function files.mpich(job, order)
-   local lines, list = { "# " .. job.words }, slots(job, order)
+   local lines, list = { "# " .. job.words }, slots_of(job, order)
    local at = 1
    for i = 1, #job.nodes do
       lines[#lines + 1] = table.concat(list, ",", at, at + job.per[i] - 1)

@@ -31,14 +31,14 @@ function rankmap.spread(ranks, nodes)
    if ranks < nodes then
       return nil, ("%d ranks on %d nodes: expected at least one for each node"):format(ranks, nodes)
    end
-   local per = tables.fill(1, nodes, function(i)
-      return ranks // nodes + (i <= ranks % nodes and 1 or 0)
+   local per = tables.fill(1, nodes, function(index)
+      return ranks // nodes + (index <= ranks % nodes and 1 or 0)
    end)
    return per
 end
 
 -- Every node has its number of ranks, or something is wrong with a way.
-local function check(job, order)
+local function check_order(job, order)
    local count = {}
    for _, n in ipairs(order) do
       count[n] = (count[n] or 0) + 1
@@ -51,14 +51,15 @@ local function check(job, order)
    return #order == job.P.ranks
 end
 
-local function is_better(a, b)
-   if a.time_s < b.time_s * (1 - WORTH) then
+local function is_better(one, other)
+   if one.time_s < other.time_s * (1 - WORTH) then
       return true
    end
-   return a.time_s <= b.time_s * (1 + 1e-9) and a.on_links < b.on_links * (1 - WORTH_HOPS)
+   return one.time_s <= other.time_s * (1 + 1e-9) and one.on_links < other.on_links
+      * (1 - WORTH_HOPS)
 end
 
-local function judge(job, name, about, order)
+local function judge_way(job, name, about, order)
    local s = score.evaluate(job.topo, order, job.P, { left = job.left,
       background = job.background })
    return { name = name, about = about, order = order, time_s = s.time_s, lost = s.lost,
@@ -66,9 +67,9 @@ local function judge(job, name, about, order)
       slowest = s.slowest }
 end
 
-local function is_same(a, b)
-   for r, n in ipairs(a) do
-      if b[r] ~= n then
+local function is_same(order, other)
+   for r, n in ipairs(order) do
+      if other[r] ~= n then
          return false
       end
    end
@@ -77,7 +78,7 @@ end
 
 -- Has another way come to that order?
 local function is_known(tried, order)
-   return tables.any(tried, function(t) return is_same(t.order, order) end)
+   return tables.any(tried, function(way) return is_same(way.order, order) end)
 end
 
 --- Try all ways.
@@ -103,9 +104,9 @@ function rankmap.search(job)
             skipped[#skipped + 1] = { name = name, why = why }
          end
          for _, o in ipairs(list or {}) do
-            assert(check(job, o.order), o.name)
+            assert(check_order(job, o.order), o.name)
             if not is_known(tried, o.order) then
-               tried[#tried + 1] = judge(job, o.name, o.about, o.order)
+               tried[#tried + 1] = judge_way(job, o.name, o.about, o.order)
             end
          end
       end

@@ -19,12 +19,12 @@ local MOST_WEIGHT = 1000000 -- of an edge
 ---------------------------------------------------------------- the ranks' graph
 
 -- edges[a][b] = bytes both ways in all steps; or nil and why not.
-local function graph_of(P)
+local function graph_of(pattern)
    local edges, pairs_n = {}, 0
-   for r = 1, P.ranks do
+   for r = 1, pattern.ranks do
       edges[r] = {}
    end
-   for _, s in ipairs(P.steps) do
+   for _, s in ipairs(pattern.steps) do
       if s.kind ~= "pairs" then
          return nil, "everybody talks to everybody"
       end
@@ -48,21 +48,21 @@ end
 
 -- Scotch's graph format: version; vertices and arcs; base 0 and flags 010 (weights of edges); a
 -- line for each vertex: arcs, then weight and neighbour of each.
-local function write_graph(f, edges)
+local function write_graph(file, edges)
    local arcs, most = 0, 0
    for _, row in ipairs(edges) do
       for _, bytes in pairs(row) do
          arcs, most = arcs + 1, math.max(most, bytes)
       end
    end
-   f:write(("0\n%d %d\n0 010\n"):format(#edges, arcs))
+   file:write(("0\n%d %d\n0 010\n"):format(#edges, arcs))
    for _, row in ipairs(edges) do
       local list = tables.keys(row)
       local words = { tostring(#list) }
       for _, b in ipairs(list) do
          words[#words + 1] = ("%d %d"):format(math.max(1, row[b] * MOST_WEIGHT // most), b - 1)
       end
-      f:write(table.concat(words, " "), "\n")
+      file:write(table.concat(words, " "), "\n")
    end
 end
 
@@ -90,12 +90,12 @@ local function number_halves(first, last, number, out)
 end
 
 -- A "deco 0" target: nodes with their room and their place in the tree, then their distances.
-local function write_target(f, job, nodes)
+local function write_target(file, job, nodes)
    local numbers = {}
    local most = number_halves(1, #nodes, 1, numbers)
-   f:write(("deco 0\n%d %d\n"):format(#nodes, most))
+   file:write(("deco 0\n%d %d\n"):format(#nodes, most))
    for i, n in ipairs(nodes) do
-      f:write(("%d %d %d\n"):format(i - 1, job.per_node[n], numbers[i]))
+      file:write(("%d %d %d\n"):format(i - 1, job.per_node[n], numbers[i]))
    end
    for i = 2, #nodes do
       local row = {}
@@ -103,7 +103,7 @@ local function write_target(f, job, nodes)
          local hops = job.topo:hops(nodes[i], nodes[k])
          row[k] = hops < math.huge and hops + 1 or 1000
       end
-      f:write(table.concat(row, " "), "\n")
+      file:write(table.concat(row, " "), "\n")
    end
 end
 
@@ -141,7 +141,7 @@ local function read_map(name, ranks, nodes)
    return order
 end
 
-local function run(job, edges, nodes, files)
+local function run_scotch(job, edges, nodes, files)
    local ok, err = write_file(files[1], write_graph, edges)
    if ok then
       ok, err = write_file(files[2], write_target, job, nodes)
@@ -196,7 +196,7 @@ function scotch.map(job)
    end
    local files = { os.tmpname(), os.tmpname(), os.tmpname() }
    local order
-   order, err = run(job, edges, nodes_in_halves(job), files)
+   order, err = run_scotch(job, edges, nodes_in_halves(job), files)
    for _, name in ipairs(files) do
       os.remove(name)
    end

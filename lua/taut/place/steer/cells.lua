@@ -27,7 +27,9 @@ local function cut(self, size)
    -- of several fabrics nodes are in cells of the one that the most of them are on
    local topo = self.topo
    if topo.fabrics then
-      topo = choice.of(topo, { nodes = tables.map(topo.nodes, function(_, n) return n end) }).topo
+      topo = choice.of(topo, { nodes = tables.map(topo.nodes, function(_, node)
+         return node
+      end) }).topo
    end
    local orders = order.candidates(topo) -- the first is that of the names
    for i, n in ipairs((orders[2] or orders[1]).nodes) do
@@ -41,7 +43,7 @@ local function cut(self, size)
    return memo
 end
 
-local function has(node, feature)
+local function has_feature(node, feature)
    return ("," .. (node.features or "") .. ","):find("," .. feature .. ",", 1, true) ~= nil
 end
 
@@ -62,7 +64,7 @@ function Cells:prefer(size)
       local usable, known = 0, true
       for _, name in ipairs(cell.names) do
          local node = self.cluster.nodes[name]
-         known = known and (not node or has(node, cell.feature))
+         known = known and (not node or has_feature(node, cell.feature))
          usable = usable + (self.cluster:is_usable(name) and 1 or 0)
       end
       if known and usable == size and length + #cell.feature + 1 <= MOST_TEXT then
@@ -74,7 +76,7 @@ function Cells:prefer(size)
       or nil
 end
 
-local function give(self, names, feature, wanted, step)
+local function give_feature(self, names, feature, wanted, step)
    self.busy = true
    self.slurm:ask({ op = "feature", nodes = names, feature = feature }, function(reply, err)
       self.busy = false
@@ -95,7 +97,7 @@ local function next_wrong(self, wanted)
    for name, node in pairs(self.cluster.nodes) do
       local want = wanted(name)
       local wrong = want == "" and (node.features or ""):find("taut_cell_", 1, true)
-         or want ~= "" and not has(node, want)
+         or want ~= "" and not has_feature(node, want)
       if wrong and (not feature or feature == want) and #names < CHUNK then
          names[#names + 1], feature = name, want
       end
@@ -104,13 +106,13 @@ local function next_wrong(self, wanted)
 end
 
 -- Some nodes at a time, so that other requests come in between.
-local function step(self, wanted)
+local function next_step(self, wanted)
    if self.busy then
       return
    end
    local names, feature = next_wrong(self, wanted)
    if feature then
-      give(self, names, feature, wanted, step)
+      give_feature(self, names, feature, wanted, next_step)
    end
 end
 
@@ -128,12 +130,12 @@ function Cells:keep(size)
       return
    end
    local of = cut(self, size).of
-   step(self, function(name) return of[name] and of[name].feature or "" end)
+   next_step(self, function(name) return of[name] and of[name].feature or "" end)
 end
 
 --- Take the features away again.
 function Cells:clear()
-   step(self, function() return "" end)
+   next_step(self, function() return "" end)
 end
 
 --- The configuration was read again.
@@ -142,8 +144,9 @@ function Cells:reload(topo)
 end
 
 --- @param o { topology, cluster, slurm = helper (taut-slurm) }
-function cells.new(o)
-   return setmetatable({ topo = o.topology, cluster = o.cluster, slurm = o.slurm }, Cells)
+function cells.new(options)
+   return setmetatable({ topo = options.topology, cluster = options.cluster,
+      slurm = options.slurm }, Cells)
 end
 
 return cells

@@ -12,7 +12,7 @@ local effect = {}
 
 local LEAST = 3
 
-local function values(rows, field)
+local function values_of(rows, field)
    local list = {}
    for _, row in ipairs(rows) do
       if type(row[field]) == "number" then
@@ -22,25 +22,26 @@ local function values(rows, field)
    return list
 end
 
-local function key(row)
+local function group_key(row)
    return ("%s\0%s\0%d"):format(row.user, row.name, row.nodes or 0)
 end
 
 local function by_program(rows)
    local groups = {}
    for _, row in ipairs(rows) do
-      groups[key(row)] = groups[key(row)] or {}
-      table.insert(groups[key(row)], row)
+      groups[group_key(row)] = groups[group_key(row)] or {}
+      table.insert(groups[group_key(row)], row)
    end
    return groups
 end
 
 -- Was anything done, beyond noting what the job said?
-local function is_touched(s)
-   return (s.excluded or s.switches or s.preferred or s.placed or s.tried) ~= nil
+local function is_touched(steered)
+   return (steered.excluded or steered.switches or steered.preferred or steered.placed
+      or steered.tried) ~= nil
 end
 
-local function decode(row)
+local function decode_mark(row)
    local s = json.decode(row.steered or "")
    return type(s) == "table" and s or {}
 end
@@ -57,13 +58,13 @@ local function predicted(list)
    return n > 0 and sum / n or nil
 end
 
-local function middle(rows, field)
-   return tables.median(values(rows, field))
+local function median_of(rows, field)
+   return tables.median(values_of(rows, field))
 end
 
 -- Median of the others over that of the steered: above 1 the steered ones were faster.
 local function observed(steered, others, field)
-   local a, b = values(steered, field), values(others, field)
+   local a, b = values_of(steered, field), values_of(others, field)
    if #a < LEAST or #b < LEAST or tables.median(a) <= 0 then
       return nil
    end
@@ -73,7 +74,7 @@ end
 local function group_row(rows, others)
    local list, did, added = {}, {}, 0
    for i, row in ipairs(rows) do
-      list[i] = decode(row)
+      list[i] = decode_mark(row)
       added = added + (list[i].added_s or 0)
       local words = mark.words(list[i])
       did[words] = (did[words] or 0) + 1
@@ -82,8 +83,8 @@ local function group_row(rows, others)
    local rate = observed(rows, others, "sent_Bps")
    return { user = first.user, name = first.name, nodes = first.nodes, comm = first.comm,
       jobs = #rows, others = #others, did = did, predicted = predicted(list), added_s = added,
-      wall_s = middle(rows, "seconds"), others_wall_s = middle(others, "seconds"),
-      wait_s = middle(rows, "wait_s"), others_wait_s = middle(others, "wait_s"),
+      wall_s = median_of(rows, "seconds"), others_wall_s = median_of(others, "seconds"),
+      wait_s = median_of(rows, "wait_s"), others_wait_s = median_of(others, "wait_s"),
       faster = observed(rows, others, "seconds"), rate = rate and 1 / rate or nil }
 end
 
@@ -94,7 +95,7 @@ function effect.of(steered, others)
    local r = { jobs = #steered, touched = 0, excluded = 0, placed = 0, in_vain = 0, switches = 0,
       preferred = 0, added_s = 0, wait_s = 0, least = LEAST, programs = json.array {} }
    for _, row in ipairs(steered) do
-      local s = decode(row)
+      local s = decode_mark(row)
       r.touched = r.touched + (is_touched(s) and 1 or 0)
       r.excluded = r.excluded + (s.excluded and 1 or 0)
       r.placed = r.placed + (s.placed and 1 or 0)
@@ -107,12 +108,12 @@ function effect.of(steered, others)
    for k, rows in pairs(by_program(steered)) do
       r.programs[#r.programs + 1] = group_row(rows, like[k] or {})
    end
-   table.sort(r.programs, function(a, b)
-      if a.jobs ~= b.jobs then
-         return a.jobs > b.jobs
+   table.sort(r.programs, function(one, other)
+      if one.jobs ~= other.jobs then
+         return one.jobs > other.jobs
       end
-      return a.user .. a.name < b.user .. b.name
-         or a.user .. a.name == b.user .. b.name and a.nodes < b.nodes
+      return one.user .. one.name < other.user .. other.name
+         or one.user .. one.name == other.user .. other.name and one.nodes < other.nodes
    end)
    return r
 end

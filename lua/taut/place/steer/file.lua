@@ -22,11 +22,11 @@ end
 
 local LIST = "^[%w%[%],._-]+$"
 
-local function add_part(out, p)
-   out[#out + 1] = ("part %s %d %d %d %s\n"):format(p.name, p.usable, p.cpus, p.even and 1 or 0,
-      p.nodes)
-   for i, l in ipairs(p.levels) do
-      out[#out + 1] = ("exclude %s %d %d %s\n"):format(p.name, i, l.left, l.list or "-")
+local function add_part(out, partition)
+   out[#out + 1] = ("part %s %d %d %d %s\n"):format(partition.name, partition.usable,
+      partition.cpus, partition.even and 1 or 0, partition.nodes)
+   for i, l in ipairs(partition.levels) do
+      out[#out + 1] = ("exclude %s %d %d %s\n"):format(partition.name, i, l.left, l.list or "-")
    end
 end
 
@@ -34,22 +34,22 @@ end
 --   { nodes, features } or nil, parts = { { name, usable, cpus, even, nodes, levels = { { left,
 --   list }, … } }, … } }; parts with names or lists of another form are left out
 -- @return text
-function file.text(a)
-   local out = { ("taut-advice %d %d %d\n"):format(file.format, a.serial, a.time),
-      ("patterns %s\n"):format(table.concat(a.patterns, " ")) }
-   if a.switches then
-      out[#out + 1] = ("switches %d %d\n"):format(a.switches.nodes, a.switches.wait_s)
+function file.text(answer)
+   local out = { ("taut-advice %d %d %d\n"):format(file.format, answer.serial, answer.time),
+      ("patterns %s\n"):format(table.concat(answer.patterns, " ")) }
+   if answer.switches then
+      out[#out + 1] = ("switches %d %d\n"):format(answer.switches.nodes, answer.switches.wait_s)
    end
-   if a.prefer then
-      out[#out + 1] = ("prefer %d %s\n"):format(a.prefer.nodes, a.prefer.features)
+   if answer.prefer then
+      out[#out + 1] = ("prefer %d %s\n"):format(answer.prefer.nodes, answer.prefer.features)
    end
-   for _, p in ipairs(a.parts) do
+   for _, p in ipairs(answer.parts) do
       if is_word(p.name) and p.nodes:match(LIST) and p.cpus >= 1 then
          add_part(out, p)
       end
    end
    local text = table.concat(out)
-   return text .. ("end %d %d\n"):format(a.serial, #text)
+   return text .. ("end %d %d\n"):format(answer.serial, #text)
 end
 
 return file

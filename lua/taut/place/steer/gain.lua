@@ -32,7 +32,7 @@ local function run_of(line, is_exposed)
 end
 
 -- `count` nodes of the line around exposed ones, as a job would get them; and none of these.
-local function window(line, is_exposed, count)
+local function window_around(line, is_exposed, count)
    local from, to = run_of(line, is_exposed)
    local first = (from + to - count) // 2 + 1
    first = math.max(1, math.min(first, #line - count + 1))
@@ -64,7 +64,7 @@ end
 
 -- What a set's communication takes with the component as it is, over what it would take with that
 -- one well, or what it takes on the other set: whichever is less.
-local function compare(topo, left, with, without)
+local function compare_sets(topo, left, with, without)
    local P = assert(pattern.make("all-to-all", #with))
    local now = score.evaluate(topo, with, P, { left = left }).ratio
    local well = score.evaluate(topo, with, P).ratio
@@ -82,18 +82,18 @@ end
 -- that much better; in the set where that is most.
 -- @param topo topology
 -- @param line array of nodes in the order of Slurm's table
--- @param c component, left share of its capacity that is left
+-- @param component component, left share of its capacity that is left
 -- @param exposed array of nodes; those that are not of the line do not count
 -- @return number, 1 or less for nothing; infinite where there is no way but over what has failed
-function gain.of(topo, line, c, left, exposed)
+function gain.of(topo, line, component, left, exposed)
    local is_exposed, others, most = {}, {}, 1
    if topo.fabrics then -- the one that the component is in
-      local f, own = topo:part_of(c)
-      local function in_it(list)
-         return tables.map(tables.filter(list, function(n) return f.number[n] ~= nil end),
-            function(n) return f.number[n] end)
+      local f, own = topo:part_of(component)
+      local function nodes_in_part(list)
+         return tables.map(tables.filter(list, function(node) return f.number[node] ~= nil end),
+            function(node) return f.number[node] end)
       end
-      topo, c, line, exposed = f.topo, own, in_it(line), in_it(exposed)
+      topo, component, line, exposed = f.topo, own, nodes_in_part(line), nodes_in_part(exposed)
    end
    for _, n in ipairs(exposed) do
       is_exposed[n] = true
@@ -107,8 +107,9 @@ function gain.of(topo, line, c, left, exposed)
       local count = math.min(math.max(size * #exposed, LEAST_NODES), MOST_NODES,
          #others * 10 // 11)
       if count >= 2 and #exposed > 0 then
-         local near = compare(topo, { [c] = left }, window(line, is_exposed, count))
-         local far = compare(topo, { [c] = left }, scattered(others, exposed, count))
+         local near = compare_sets(topo, { [component] = left },
+            window_around(line, is_exposed, count))
+         local far = compare_sets(topo, { [component] = left }, scattered(others, exposed, count))
          most = math.max(most, near, far)
       end
    end

@@ -56,7 +56,7 @@ local function switches(self)
    return nodes > 0 and { nodes = nodes, wait_s = s.switch_wait_s } or nil
 end
 
-local function write(self, partitions)
+local function write_file(self, partitions)
    local p = self.picture:take(partitions, self.s)
    self.serial = math.max(self.serial + 1, math.floor(loop.time() * 1000))
    p.serial, p.patterns = self.serial, pattern.names
@@ -76,7 +76,7 @@ end
 
 ---------------------------------------------------------------- pending jobs
 
-local function record(self, change, result)
+local function record_change(self, change, result)
    self.journal:add("action", { time = loop.time(), node = "job " .. change.job,
       action = "steer", who = "taut", reason = change.why, result = result })
    sys.log("info", ("steer: job %d: %s: %s"):format(change.job, change.why, result))
@@ -89,7 +89,7 @@ local function carry_out(self, change)
    self.busy[change.job] = true
    self.slurm:ask(change.request, function(reply, err)
       self.busy[change.job] = nil
-      record(self, change, err or reply.done and "done" or reply.why)
+      record_change(self, change, err or reply.done and "done" or reply.why)
       if reply and reply.done and change.ratio then
          self.ledger:of(change.job).predicted = { got = change.ratio,
             without = change.slurm_ratio }
@@ -105,8 +105,8 @@ end
 
 -- The best free nodes for a job that waits, what is predicted there and on Slurm's choice; nil
 -- where there is nothing to choose, or where Slurm's choice is as good for all.
-local function best_for(self, job, m)
-   local best = self.advice:pick { count = job.num_nodes, pattern = m.comm,
+local function best_for(self, job, entry)
+   local best = self.advice:pick { count = job.num_nodes, pattern = entry.comm,
       partition = job.partition, exclude = job.excluded, start = "now" }
    if best then
       return best.nodes, best.score, best.slurm
@@ -119,7 +119,7 @@ local function look_at_jobs(self)
    end
    if self:is_on() and self.s.place then
       for _, change in ipairs(placing.decide(self.cluster, math.floor(loop.time()),
-         self.s.place_gain, function(job, m) return best_for(self, job, m) end)) do
+         self.s.place_gain, function(job, entry) return best_for(self, job, entry) end)) do
          carry_out(self, change)
       end
    end
@@ -141,7 +141,7 @@ end
 ---------------------------------------------------------------- what the daemon calls
 
 -- Once nothing of ours is in the queue, an off tautd has nothing to look at.
-local function look(self)
+local function look_at_queue(self)
    self.ledger:look(self.cluster, loop.time())
    look_at_jobs(self)
    look_at_running(self)
@@ -154,14 +154,14 @@ function Steer:refreshed()
    elseif not self:is_on() then
       remove_file(self)
       self.cells:clear()
-      look(self)
+      look_at_queue(self)
       return
    end
    self.slurm:ask({ op = "partitions" }, function(reply)
       if reply and self:is_on() and not self.stopped then
-         write(self, reply.partitions)
+         write_file(self, reply.partitions)
          self.cells:keep(self.s.prefer_nodes)
-         look(self)
+         look_at_queue(self)
       end
    end)
 end
@@ -230,19 +230,20 @@ end
 Steer.answer = ask.give
 
 --- The configuration was read again.
--- @param o { topology, settings }
-function Steer:reload(o)
-   self.topo, self.s = o.topology, o.settings
-   self.picture:reload(o.topology)
-   self.cells:reload(o.topology)
+-- @param options { topology, settings }
+function Steer:reload(options)
+   self.topo, self.s = options.topology, options.settings
+   self.picture:reload(options.topology)
+   self.cells:reload(options.topology)
 end
 
 --- @param o { settings = the `steer` section, topology, cluster, diagnosis, journal, advice,
 --   slurm = helper (taut-slurm), switches = whether tautd checks at all, and was told to steer }
-function steer.new(o)
-   return setmetatable({ s = o.settings, topo = o.topology, cluster = o.cluster,
-      journal = o.journal, advice = o.advice, slurm = o.slurm, switches = o.switches,
-      picture = picture.new(o), cells = cells.new(o), ledger = ledger.new(), serial = 0,
+function steer.new(options)
+   return setmetatable({ s = options.settings, topo = options.topology, cluster = options.cluster,
+      journal = options.journal, advice = options.advice, slurm = options.slurm,
+         switches = options.switches,
+      picture = picture.new(options), cells = cells.new(options), ledger = ledger.new(), serial = 0,
       busy = {} }, Steer)
 end
 

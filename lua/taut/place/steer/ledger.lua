@@ -36,7 +36,7 @@ local function count_in(set, list)
 end
 
 -- Is it Taut that this job waits for?
-local function waits_for_us(cluster, job, m, memo)
+local function waits_for_us(cluster, job, entry, memo)
    if not WAITS_FOR_NODES[job.reason] then
       return false
    end
@@ -45,8 +45,8 @@ local function waits_for_us(cluster, job, m, memo)
    if free < need then
       return false
    end
-   return m.placed_on and count_in(set, m.placed_on) < need
-      or m.excluded and free - count_in(set, m.excluded) < need or m.switches ~= nil
+   return entry.placed_on and count_in(set, entry.placed_on) < need
+      or entry.excluded and free - count_in(set, entry.excluded) < need or entry.switches ~= nil
 end
 
 --- Look at the jobs that wait.

@@ -14,25 +14,25 @@ local WEIGHED = 2      -- components that are weighed at one look: each takes up
 local GRAIN = 0.1      -- of the capacity left: what differs less is not weighed again
 
 -- Slow, lossy and failed components, the worst first.
-local function avoided(self)
-   local list = tables.map(self.diagnosis:verdicts(), function(v)
-      return { c = v.component, left = v.state == "failed" and 0 or v.left or 0 }
+local function avoided_components(self)
+   local list = tables.map(self.diagnosis:verdicts(), function(verdict)
+      return { c = verdict.component, left = verdict.state == "failed" and 0 or verdict.left or 0 }
    end)
-   table.sort(list, function(a, b)
-      return a.left < b.left or a.left == b.left and a.c < b.c
+   table.sort(list, function(one, other)
+      return one.left < other.left or one.left == other.left and one.c < other.c
    end)
    return list
 end
 
 -- Nodes exposed to a component; asked of the topology once per component and routing.
-local function exposed(self, c)
+local function exposed_nodes(self, component)
    local memo = self.exposed
    if not memo or memo.signature ~= self.topo.signature then
       memo = { signature = self.topo.signature }
       self.exposed = memo
    end
-   memo[c] = memo[c] or self.topo:exposed(c)
-   return memo[c]
+   memo[component] = memo[component] or self.topo:exposed(component)
+   return memo[component]
 end
 
 -- Nodes in the order of Slurm's table: all of them, since what is weighed is remembered, and which
@@ -46,19 +46,20 @@ end
 -- Does excluding a component's nodes help?  Remembered until it or the routes change; one that has
 -- not had its turn is taken to.
 -- @param look { weighed = how many so far, line = once there }
-local function helps(self, a, look)
+local function does_it_help(self, avoided, look)
    local memo = self.gains
    if not memo or memo.signature ~= self.topo.signature then
       memo = { signature = self.topo.signature }
       self.gains = memo
    end
-   local left = math.floor(a.left / GRAIN + 0.5) * GRAIN
-   local known = memo[a.c]
+   local left = math.floor(avoided.left / GRAIN + 0.5) * GRAIN
+   local known = memo[avoided.c]
    if (not known or known.left ~= left) and look.weighed < WEIGHED then
       look.weighed = look.weighed + 1
       look.line = look.line or line_of(self)
-      known = { left = left, gain = gain.of(self.topo, look.line, a.c, left, exposed(self, a.c)) }
-      memo[a.c] = known
+      known = { left = left, gain = gain.of(self.topo, look.line, avoided.c, left,
+         exposed_nodes(self, avoided.c)) }
+      memo[avoided.c] = known
    end
    return not known or known.gain >= gain.LEAST, known and known.gain
 end
@@ -92,9 +93,9 @@ end
 -- @return map, components by level { c, left, nodes = count, gain }
 local function levels_of(self, usable, count, most_share)
    local level_of, levels, sum, look = {}, {}, 0, { weighed = 0 }
-   for _, a in ipairs(avoided(self)) do
+   for _, a in ipairs(avoided_components(self)) do
       local new = {}
-      for _, n in ipairs(exposed(self, a.c)) do
+      for _, n in ipairs(exposed_nodes(self, a.c)) do
          local name = self.topo.nodes[n]
          if not level_of[name] and usable[name] then
             new[#new + 1] = name
@@ -102,7 +103,7 @@ local function levels_of(self, usable, count, most_share)
       end
       local is_help, much
       if #new > 0 and sum + #new <= most_share * count then
-         is_help, much = helps(self, a, look)
+         is_help, much = does_it_help(self, a, look)
       end
       if is_help then
          levels[#levels + 1] = { c = a.c, left = a.left, nodes = #new, gain = much }
@@ -131,8 +132,8 @@ local function rows_of(usable, names, levels)
    return rows
 end
 
--- One partition; `p` of Slurm's answer, `members` its nodes' names.
-local function part_of(self, p, members, usable, level_of, levels)
+-- One partition; `partition` of Slurm's answer, `members` its nodes' names.
+local function part_of(self, partition, members, usable, level_of, levels)
    local count, first, even, cpus, names = 0, nil, true, nil, {}
    for _, name in ipairs(members) do
       local make, level = usable[name], level_of[name]
@@ -149,39 +150,40 @@ local function part_of(self, p, members, usable, level_of, levels)
          table.insert(names[level], name)
       end
    end
-   return { name = p.name, nodes = p.nodes, usable = count, cpus = cpus or 1, even = even,
+   return { name = partition.name, nodes = partition.nodes, usable = count, cpus = cpus or 1,
+      even = even,
       levels = rows_of(count, names, levels) }
 end
 
-local function same_partitions(a, b)
-   for i, p in ipairs(a) do
-      local q = b[i]
+local function same_partitions(list, other)
+   for i, p in ipairs(list) do
+      local q = other[i]
       if not q or p.name ~= q.name or p.nodes ~= q.nodes or p.up ~= q.up then
          return false
       end
    end
-   return #a == #b
+   return #list == #other
 end
 
 -- Does what was worked out last hold?  Walks over a large machine's partitions take a while, and
 -- nodes are drained rarely.
-local function holds(last, partitions, usable, level_of)
+local function does_it_hold(last, partitions, usable, level_of)
    return last and same_partitions(last.partitions, partitions) and tables.same(last.usable, usable)
       and tables.same(last.exposed, level_of)
 end
 
 --- Everything the file says but serial, patterns and features.
 -- @param partitions of taut-slurm's answer: { name, nodes, up }
--- @param s the `steer` section
+-- @param settings the `steer` section
 -- @return { time, parts, levels, exposed = map }
-function Picture:take(partitions, s)
+function Picture:take(partitions, settings)
    local usable, count = usable_nodes(self)
    local level_of, levels = {}, {}
-   if s.exclude then
-      level_of, levels = levels_of(self, usable, count, s.most_excluded)
+   if settings.exclude then
+      level_of, levels = levels_of(self, usable, count, settings.most_excluded)
    end
    local parts, last = {}, self.last
-   if holds(last, partitions, usable, level_of) then
+   if does_it_hold(last, partitions, usable, level_of) then
       parts = last.parts
    else
       for _, p in ipairs(partitions) do
@@ -204,8 +206,9 @@ function Picture:reload(topo)
 end
 
 --- @param o { topology, cluster, diagnosis }
-function picture.new(o)
-   return setmetatable({ topo = o.topology, cluster = o.cluster, diagnosis = o.diagnosis }, Picture)
+function picture.new(options)
+   return setmetatable({ topo = options.topology, cluster = options.cluster,
+      diagnosis = options.diagnosis }, Picture)
 end
 
 return picture

@@ -12,7 +12,7 @@ local AT_ONCE = 2 -- jobs that advice is asked for in one look: it takes up to 5
 local WAITS_FOR_NODES = { None = true, Priority = true, Resources = true }
 
 -- The first job of each partition's queue.
-local function heads(pending)
+local function first_of_queues(pending)
    local seen, list = {}, {}
    for _, job in ipairs(pending) do
       local p = job.partition or ""
@@ -65,7 +65,7 @@ end
 -- @return array of { job, request, why, ratio, slurm_ratio }
 function placing.decide(cluster, now, least_gain, advise)
    local list, asked = {}, 0
-   for _, job in ipairs(heads(cluster.pending)) do
+   for _, job in ipairs(first_of_queues(cluster.pending)) do
       if asked < AT_ONCE and placing.may(job) then
          asked = asked + 1
          local m = mark.parse(job.comment)
