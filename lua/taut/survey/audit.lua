@@ -21,13 +21,13 @@ local AT_ONCE = 4 -- tests of a phase, from the second try on, at least
 
 ---------------------------------------------------------------- options
 
-local function check_options(o)
-   if o.solo ~= nil and type(o.solo) ~= "boolean" then
+local function check_options(options)
+   if options.solo ~= nil and type(options.solo) ~= "boolean" then
       return "solo: expected true or false"
-   elseif o.test_ms ~= nil and not (math.type(o.test_ms) == "integer"
-      and o.test_ms >= wire.TEST_MIN_MS and o.test_ms <= wire.TEST_MAX_MS) then
+   elseif options.test_ms ~= nil and not (math.type(options.test_ms) == "integer"
+      and options.test_ms >= wire.TEST_MIN_MS and options.test_ms <= wire.TEST_MAX_MS) then
       return ("test_ms: expected a whole number from %d to %d, got %s"):format(wire.TEST_MIN_MS,
-         wire.TEST_MAX_MS, tostring(o.test_ms):sub(1, 40))
+         wire.TEST_MAX_MS, tostring(options.test_ms):sub(1, 40))
    end
    return nil
 end
@@ -35,37 +35,37 @@ end
 ---------------------------------------------------------------- phases
 
 -- What is known of each thing that is measured (slow.key: a link or a pair, alone or shared).
-local function note(self, t)
-   local key = slow.key(t)
+local function note_test(self, test)
+   local key = slow.key(test)
    local k = self.known[key]
    if not k then
-      k = { test = t, low = {}, again = 0, tries = 0 }
+      k = { test = test, low = {}, again = 0, tries = 0 }
       self.known[key], self.order[#self.order + 1] = k, key
    end
-   local is_low = t.class == "low"
-   k.tries = k.tries + (t.again and 1 or 0)
-   k.low[#k.low + 1] = is_low and t.ratio or nil
-   k.again = k.again + (is_low and t.again and 1 or 0)
-   k.well = k.well or t.class == "good" or t.part
-   k.mixed = t.flow and (k.mixed or k.well and #k.low > 0)
+   local is_low = test.class == "low"
+   k.tries = k.tries + (test.again and 1 or 0)
+   k.low[#k.low + 1] = is_low and test.ratio or nil
+   k.again = k.again + (is_low and test.again and 1 or 0)
+   k.well = k.well or test.class == "good" or test.part
+   k.mixed = test.flow and (k.mixed or k.well and #k.low > 0)
 end
 
 -- Is it to be measured again?  What was low until it was well once or low again often enough, what
 -- was void until it meant something; a shared test only when it was low.
-local function is_open(self, k)
-   if k.well or k.replaced then
+local function is_open(self, kept)
+   if kept.well or kept.replaced then
       return false
-   elseif #k.low > 0 then
+   elseif #kept.low > 0 then
       local needed = self.settings.confirm
-      return k.tries < needed + TRIES and
-         not slow.is_settled(k.low, k.again, needed, self.diagnosis.ceiling)
+      return kept.tries < needed + TRIES and
+         not slow.is_settled(kept.low, kept.again, needed, self.diagnosis.ceiling)
    end
-   return k.test.sending == "E" and k.tries < TRIES
+   return kept.test.sending == "E" and kept.tries < TRIES
 end
 
 -- At most so many tests of a phase at once: what meant nothing while all nodes were at work may
 -- do so while fewer are.
-local function split(phases, most)
+local function split_phases(phases, most)
    local list = {}
    for _, phase in ipairs(phases) do
       for first = 1, #phase, most do
@@ -76,7 +76,7 @@ local function split(phases, most)
 end
 
 -- One more look at everything that is open, by another pair where there is one.
-local function look(self, turn, present)
+local function look_again(self, turn, present)
    local items = {}
    local there = links.there(self.topo, present)
    for _, key in ipairs(self.order) do
@@ -114,7 +114,7 @@ function Audit:next(present)
    if self.stage == 1 then
       return with_length(self, self.plan.phases)
    end
-   local phases = look(self, self.stage - 1, present)
+   local phases = look_again(self, self.stage - 1, present)
    if #phases == 0 then
       return nil
    end
@@ -129,7 +129,7 @@ function Audit:next(present)
             most = t.group and 0 or most
          end
       end
-      phases = most > 0 and split(phases, math.max(AT_ONCE, most // 4)) or phases
+      phases = most > 0 and split_phases(phases, math.max(AT_ONCE, most // 4)) or phases
    end
    return with_length(self, phases)
 end
@@ -137,34 +137,38 @@ end
 ---------------------------------------------------------------- results
 
 -- A link, a set of them, tx or rx in the owner's words.
-local function label(self, t)
+local function label_of(self, test)
    local topo = self.topo
-   local set = not t.link and t.sets and t.sets[1]
+   local set = not test.link and test.sets and test.sets[1]
    if set then
       return topo:kind(set[1]), links.letter(topo, set[1])
    end
-   return t.link and topo:kind(t.link) or "--", t.link and links.letter(topo, t.link) or "G"
+   return test.link and topo:kind(test.link) or "--", test.link and links.letter(topo, test.link)
+      or "G"
 end
 
 -- What a test is about in plain words, off the tori whose letters are TopoBW's; else nil.
-local function about(self, t)
-   local topo, set = self.topo, not t.link and t.sets and t.sets[1]
+local function what_about(self, test)
+   local topo, set = self.topo, not test.link and test.sets and test.sets[1]
    if topo.kind_name == "torus" then
       return nil
    elseif set then
       return set_text.of(topo, set)
    end
-   return t.link and topo:kind(t.link) or "same router"
+   return test.link and topo:kind(test.link) or "same router"
 end
 
-local function row_of(self, t)
-   local dir, kind = label(self, t)
-   return { src = t.src_name, dst = t.dst_name, about = about(self, t), from = t.src - 1,
-      to = t.dst - 1, dir = dir,
-      kind = kind, mode = t.sending, link = t.link and self.topo.components[t.link],
-      seconds = (t.window_ns or 0) / 1e9, bw_Bps = t.bw_Bps or 0, expected_Bps = t.expected_Bps,
-      ratio = t.ratio, class = t.part and "part" or t.class, why = t.why, again = t.again,
-      rail = t.rail, of = not t.link and t.sets and #t.sets[1] or nil }
+local function row_of(self, test)
+   local dir, kind = label_of(self, test)
+   return { src = test.src_name, dst = test.dst_name, about = what_about(self, test),
+      from = test.src - 1,
+      to = test.dst - 1, dir = dir,
+      kind = kind, mode = test.sending, link = test.link and self.topo.components[test.link],
+      seconds = (test.window_ns or 0) / 1e9, bw_Bps = test.bw_Bps or 0,
+         expected_Bps = test.expected_Bps,
+      ratio = test.ratio, class = test.part and "part" or test.class, why = test.why,
+         again = test.again,
+      rail = test.rail, of = not test.link and test.sets and #test.sets[1] or nil }
 end
 
 --- Tests of a round, judged.
@@ -174,7 +178,7 @@ function Audit:take(tests)
       rows[i] = row_of(self, t)
       self.breathe()
       self.results[#self.results + 1] = t
-      note(self, t)
+      note_test(self, t)
    end
    return rows
 end

@@ -11,9 +11,9 @@ local CHANGED = 0.1 -- what differs by more of what is expected is named
 -- time; of two nodes of one router by their tx and rx (stages.between).
 --
 -- key → what was measured last, and from when to when that was.
-local function before(o)
+local function tests_before(survey)
    local was, since, time = {}, nil, nil
-   for _, r in o.each(o.last or {}) do
+   for _, r in survey.each(survey.last or {}) do
       local key = stages.between(r.route or "")
       local old = was[key]
       local event = r.event or 0
@@ -30,11 +30,11 @@ end
 
 -- Tests alone, the best of each key.  Where routes are hashed or adaptive, another stream may well
 -- take another way: such tests are not compared.
-local function now(o)
+local function tests_now(survey)
    local best, order = {}, {}
-   for _, t in o.each(o.results) do
+   for _, t in survey.each(survey.results) do
       if t.sending == "E" and not t.sets and t.class ~= "void" then
-         local key = stages.between(stages.text(t.route, o.topo.components))
+         local key = stages.between(stages.text(t.route, survey.topo.components))
          order[#order + 1] = not best[key] and key or nil
          best[key] = best[key] and best[key].bw_Bps > t.bw_Bps and best[key] or t
       end
@@ -42,28 +42,28 @@ local function now(o)
    return best, order
 end
 
---- @param o as in outcome.of; o.last: rows of schema.last_audit
+--- @param o as in outcome.of; survey.last: rows of schema.last_audit
 -- @return { time, since = when the compared tests were made, the newest and the oldest, changed =
 --   array of { link, src, dst, was_Bps, now_Bps }, same = how many others }; nil where nothing was
 --   measured before
-function compare.of(o)
-   local was, since, time = before(o)
+function compare.of(survey)
+   local was, since, time = tests_before(survey)
    if not time then
       return nil
    end
-   local best, order = now(o)
+   local best, order = tests_now(survey)
    local changed, same = json.array {}, 0
    for _, key in ipairs(order) do
       local t, old = best[key], was[key]
       if old and math.abs(t.bw_Bps - old.bw_Bps) > CHANGED * math.max(t.expected_Bps, 1) then
-         changed[#changed + 1] = { link = t.link and o.topo.components[t.link] or key,
+         changed[#changed + 1] = { link = t.link and survey.topo.components[t.link] or key,
             src = t.src_name, dst = t.dst_name, was_Bps = old.bw_Bps, now_Bps = t.bw_Bps }
       else
          same = same + (old and 1 or 0)
       end
    end
-   table.sort(changed, function(a, b)
-      return a.now_Bps - a.was_Bps < b.now_Bps - b.was_Bps
+   table.sort(changed, function(one, other)
+      return one.now_Bps - one.was_Bps < other.now_Bps - other.was_Bps
    end)
    return { time = time, since = since, changed = changed, same = same }
 end

@@ -55,36 +55,36 @@ end
 
 -- The nodes of a survey that this user may hold; or nil, why not, and whether Slurm may know more
 -- by now.  A user's list is looked at only once the job is known to be the user's.
-local function permit(self, h, uid, is_admin)
+local function permit_nodes(self, said, uid, is_admin)
    local cluster = self.cluster
    if is_admin then
-      return self.lists:of_hello(h)
+      return self.lists:of_hello(said)
    end
-   local job = cluster.seen_running[h.job]
+   local job = cluster.seen_running[said.job]
    if not job or job.state ~= "running" then
-      return nil, ("job %d is not running, as far as Slurm has said"):format(h.job), true
+      return nil, ("job %d is not running, as far as Slurm has said"):format(said.job), true
    elseif job.user_id ~= uid then
-      return nil, ("job %d is not yours"):format(h.job)
+      return nil, ("job %d is not yours"):format(said.job)
    end
    local of_job, why = self.lists:list(job.nodes or "")
    local list
    if of_job then
-      list, why = self.lists:of_hello(h, math.max(#of_job.names, 1))
+      list, why = self.lists:of_hello(said, math.max(#of_job.names, 1))
    end
    local ok = list
    if list then
-      ok, why = is_inside(list, of_job, h.job)
+      ok, why = is_inside(list, of_job, said.job)
    end
    return ok and list, why
 end
 
 -- permit, and once more after Slurm was asked, if that may help: fn(list, why).
-local function ask_permit(self, h, uid, is_admin, fn)
-   local list, why, again = permit(self, h, uid, is_admin)
+local function ask_permit(self, said, uid, is_admin, fn)
+   local list, why, again = permit_nodes(self, said, uid, is_admin)
    if not again then
       return fn(list, why)
    end
-   self.asking[#self.asking + 1] = function() fn(permit(self, h, uid, is_admin)) end
+   self.asking[#self.asking + 1] = function() fn(permit_nodes(self, said, uid, is_admin)) end
    if self.timer then
       return
    end
@@ -111,12 +111,12 @@ local function count_open(self, uid)
 end
 
 -- A survey is over: its nodes' other processes may not have come yet.
-local function note_end(self, s)
+local function note_end(self, ended)
    local now = loop.time()
    for key, e in pairs(self.ended) do
       self.ended[key] = now - e.time < ENDED_S and e or nil
    end
-   self.open[s.key], self.ended[s.key] = nil, { time = now, procid_of = s.procid_of }
+   self.open[ended.key], self.ended[ended.key] = nil, { time = now, procid_of = ended.procid_of }
 end
 
 -- Is this another process of a node that has taken part in a survey just ended?
@@ -127,7 +127,7 @@ local function is_second(self, key, peer)
 end
 
 -- A new survey, or nil and why there can be none.
-local function found(self, key, h, names, uid, is_admin)
+local function found_survey(self, key, said, names, uid, is_admin)
    if not self.checks_on() then
       return nil, "checks are off (taut off)"
    end
@@ -135,22 +135,22 @@ local function found(self, key, h, names, uid, is_admin)
    if all >= OPEN_MAX or of_user >= OPEN_OF_USER then
       return nil, ("%d surveys run already, %d of them yours"):format(all, of_user)
    end
-   local s = session.new { site = self.site, key = key, kind = survey.kinds[h.purpose],
-      purpose = h.purpose, job = h.job, step = h.step, uid = uid,
-      admin = is_admin, wanted = names, nodes_text = h.nodes,
-      on_over = function(s) note_end(self, s) end,
+   local s = session.new { site = self.site, key = key, kind = survey.kinds[said.purpose],
+      purpose = said.purpose, job = said.job, step = said.step, uid = uid,
+      admin = is_admin, wanted = names, nodes_text = said.nodes,
+      on_over = function(ended) note_end(self, ended) end,
       on_dismissed = function(conn) self.by_conn[conn] = nil end }
    self.open[key] = s
    return s
 end
 
-local function admit(self, conn, h, names, uid, is_vouched, is_admin)
-   local key = ("%s %d %d.%d"):format(h.purpose, uid, h.job, h.step)
+local function admit_process(self, conn, said, names, uid, is_vouched, is_admin)
+   local key = ("%s %d %d.%d"):format(said.purpose, uid, said.job, said.step)
    local topo = self.site.topology
-   local peer = { conn = conn, key = seal.unhex(h.key), name = h.node,
-      endpoints = rails.of(topo, topo.node_id[h.node], endpoints.of(h)),
-      node = topo.node_id[h.node], options = h.options, procid = h.procid, sent = 0,
-      opened = 0, version = h.version or wire.VERSION, ofi_ms = h.ofi_ms,
+   local peer = { conn = conn, key = seal.unhex(said.key), name = said.node,
+      endpoints = rails.of(topo, topo.node_id[said.node], endpoints.of(said)),
+      node = topo.node_id[said.node], options = said.options, procid = said.procid, sent = 0,
+      opened = 0, version = said.version or wire.VERSION, ofi_ms = said.ofi_ms,
       is_vouched = is_vouched }
    if uid == 0 and self.networks then
       self.networks:note(peer)
@@ -160,13 +160,13 @@ local function admit(self, conn, h, names, uid, is_vouched, is_admin)
    if not s and is_second(self, key, peer) then
       why = session.SECOND
    elseif not s then
-      s, why = found(self, key, h, names, uid, is_admin)
+      s, why = found_survey(self, key, said, names, uid, is_admin)
    end
    if not s then
       return session.dismiss(peer, why)
    end
    conn:timeout(SILENT_MS)
-   why = s:admit(peer, h)
+   why = s:admit(peer, said)
    if why then
       return session.dismiss(peer, why)
    end
@@ -176,20 +176,20 @@ end
 --- A HELLO of a survey, checked (hello.lua); MUNGE says that it is of user `uid`.
 -- @param is_vouched function(): does it come from its node's address?  true, false, nil: not known
 -- @param is_admin may he survey any nodes?
-function Surveys:hello(conn, h, uid, is_vouched, is_admin)
+function Surveys:hello(conn, said, uid, is_vouched, is_admin)
    self.pending[conn] = true
-   ask_permit(self, h, uid, is_admin, function(list, why)
+   ask_permit(self, said, uid, is_admin, function(list, why)
       if not self.pending[conn] then
          return -- it has gone meanwhile
       end
       self.pending[conn] = nil
       if list then
-         return admit(self, conn, h, list.names, uid, is_vouched, is_admin)
+         return admit_process(self, conn, said, list.names, uid, is_vouched, is_admin)
       end
-      self.refuse(conn:peer() or "a closed connection", ("%s by uid %d: %s"):format(h.purpose,
+      self.refuse(conn:peer() or "a closed connection", ("%s by uid %d: %s"):format(said.purpose,
          uid, why))
-      session.dismiss({ conn = conn, key = seal.unhex(h.key),
-         version = h.version or wire.VERSION, sent = 0 }, why)
+      session.dismiss({ conn = conn, key = seal.unhex(said.key),
+         version = said.version or wire.VERSION, sent = 0 }, why)
    end)
 end
 
@@ -238,10 +238,10 @@ function Surveys:stop(which, uid)
 end
 
 --- The configuration was read again.
--- @param o { topology, checks, diagnosis, settings }, as of survey.new
-function Surveys:reload(o)
+-- @param options { topology, checks, diagnosis, settings }, as of survey.new
+function Surveys:reload(options)
    for _, name in ipairs { "topology", "checks", "diagnosis", "settings" } do
-      self.site[name] = o[name]
+      self.site[name] = options[name]
    end
 end
 
@@ -253,13 +253,15 @@ end
 --   keep = function(session, tests), called with judged tests that may enter the store,
 --   history = function(name, fn): fn(rows) of a query of the store,
 --   refuse = function(from, why), called with what is not let in }
-function survey.new(o)
+function survey.new(options)
    -- what sessions share, as it is in force
-   local site = { topology = o.topology, coverage = o.coverage, settings = o.settings,
-      checks = o.checks, diagnosis = o.diagnosis, next_test = o.next_test, keep = o.keep,
-      history = o.history }
-   return setmetatable({ site = site, cluster = o.cluster, lists = o.lists,
-      checks_on = o.checks_on, refuse = o.refuse, open = {}, ended = {}, by_conn = {},
+   local site = { topology = options.topology, coverage = options.coverage,
+      settings = options.settings,
+      checks = options.checks, diagnosis = options.diagnosis, next_test = options.next_test,
+         keep = options.keep,
+      history = options.history }
+   return setmetatable({ site = site, cluster = options.cluster, lists = options.lists,
+      checks_on = options.checks_on, refuse = options.refuse, open = {}, ended = {}, by_conn = {},
       pending = {}, asking = {} }, Surveys)
 end
 

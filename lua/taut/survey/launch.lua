@@ -19,33 +19,33 @@ local launch = {}
 local WAIT_MS = 5000       -- a job that waits longer is spoken of
 local LOOK_MS = 10000      -- and looked at so often from then on
 
-local function command(args, name, d, tag)
+local function job_command(args, name, idle, tag)
    -- what a user's environment does to the output of srun is no part of a line
    local argv = { "setsid", "--wait", "env", "-u", "SLURM_LABELIO", "srun", "--exclusive",
       "--quiet", "--input=none", "--output=all", "--job-name=taut-" .. name,
-      "--comment=taut-" .. tag, "--nodes=" .. d.count, "--ntasks-per-node=1",
-      "--nodelist=" .. d.nodes, "--time=" .. (args.limit or d.minutes) }
-   local function add(...)
+      "--comment=taut-" .. tag, "--nodes=" .. idle.count, "--ntasks-per-node=1",
+      "--nodelist=" .. idle.nodes, "--time=" .. (args.limit or idle.minutes) }
+   local function add_argument(...)
       for _, v in ipairs { ... } do
          argv[#argv + 1] = v
       end
    end
-   local partition = args.partition or d.partition
-   add(partition and "--partition=" .. partition)
-   add(args.reservation and "--reservation=" .. args.reservation)
-   add(sys.paths.program, name, "--tag", tag,
+   local partition = args.partition or idle.partition
+   add_argument(partition and "--partition=" .. partition)
+   add_argument(args.reservation and "--reservation=" .. args.reservation)
+   add_argument(sys.paths.program, name, "--tag", tag,
       "--progress", args.progress or (sys.isatty(2) and "bar" or "lines"))
    for _, o in ipairs(args.flags or { "solo", "json" }) do
       if args[o] then
-         add("--" .. o)
+         add_argument("--" .. o)
       end
    end
    for _, o in ipairs(args.pass or { "time" }) do
       if args[o] then
-         add("--" .. o, tostring(args[o]))
+         add_argument("--" .. o, tostring(args[o]))
       end
    end
-   add(table.unpack(args.words or {}))
+   add_argument(table.unpack(args.words or {}))
    return argv
 end
 
@@ -63,7 +63,7 @@ local function interrupt(args, state)
 end
 
 -- Say why the job waits, when Slurm has another reason than before; look again as long as it does.
-local function look(name, state)
+local function look_at_queue(name, state)
    local waits = false
    loop.spawn { argv = { "env", "-u", "SQUEUE_FORMAT", "squeue", "--noheader", "--states=PENDING",
       "--name=taut-" .. name, "--format=%k|%i|%r" },
@@ -77,14 +77,14 @@ local function look(name, state)
       end,
       on_exit = function()
          if waits and not state.status then
-            state.timer = loop.timer(LOOK_MS, function() look(name, state) end)
+            state.timer = loop.timer(LOOK_MS, function() look_at_queue(name, state) end)
          end
       end }
 end
 
-local function wait(args, name, state)
+local function await_job(args, name, state)
    local signals = {}
-   state.timer = loop.timer(WAIT_MS, function() look(name, state) end)
+   state.timer = loop.timer(WAIT_MS, function() look_at_queue(name, state) end)
    for i, signal in ipairs { "INT", "TERM" } do
       signals[i] = loop.signal(signal, function() interrupt(args, state) end)
    end
@@ -97,22 +97,22 @@ local function wait(args, name, state)
 end
 
 -- What is left out, and who has to say which partition it is to be.  Returns whether it can begin.
-local function is_possible(args, name, d)
-   for _, l in ipairs(d.left_out or {}) do
+local function is_possible(args, name, idle)
+   for _, l in ipairs(idle.left_out or {}) do
       report.complain(("%s: left out, %s: %s"):format(name, l.why, l.nodes))
    end
-   if d.count < 2 then
+   if idle.count < 2 then
       report.complain(("%s: %d of the topology's nodes are idle%s, at least 2 are needed")
-         :format(name, d.count, args.partition and " in partition " .. args.partition
+         :format(name, idle.count, args.partition and " in partition " .. args.partition
          or args.reservation and " in reservation " .. args.reservation
          or args.at and " and can test " .. args.at or ""))
       return false
-   elseif d.split then
-      local each = tables.map(d.split, function(p)
-         return ("-p %s (%d nodes)"):format(p.partition, p.count)
+   elseif idle.split then
+      local each = tables.map(idle.split, function(partition)
+         return ("-p %s (%d nodes)"):format(partition.partition, partition.count)
       end)
       report.complain(("%s: no partition has all %d idle nodes of the topology: give %s"):format(
-         name, d.count, table.concat(each, " or ")))
+         name, idle.count, table.concat(each, " or ")))
       return false
    end
    return true
@@ -139,7 +139,7 @@ function launch.on_idle(args, name)
    end
    local state = { tag = seal.hex(seal.random(8)) }
    local why
-   state.proc, why = loop.spawn { argv = command(args, name, d, state.tag),
+   state.proc, why = loop.spawn { argv = job_command(args, name, d, state.tag),
       max_line = step.REPORT_MAX,
       on_line = args.on_line,
       on_exit = function(_, status)
@@ -150,7 +150,7 @@ function launch.on_idle(args, name)
       report.complain(name, ": srun: ", why)
       return 1, false
    end
-   return wait(args, name, state), true
+   return await_job(args, name, state), true
 end
 
 return launch

@@ -16,15 +16,15 @@ local LETTER = { router = "G", mezzanine = "M", backplane = "B", cable = "C", up
    downlink = "D", green = "N", black = "K", blue = "L", global = "L", ["local"] = "N" }
 
 --- The letter of a link's kind, as TopoBW prints it.
-function links.letter(topo, c)
-   local class = topo.class and topo:class(c) or "cable"
+function links.letter(topo, component)
+   local class = topo.class and topo:class(component) or "cable"
    return LETTER[class] or "C"
 end
 
 -- Those of the nodes that have a rail.
 local function on_rail(topo, nodes, rail)
    return rail == 1 and topo.rails == 1 and nodes
-      or tables.filter(nodes, function(n) return topo:router(n, rail) end)
+      or tables.filter(nodes, function(node) return topo:router(node, rail) end)
 end
 
 local function by_router(topo, nodes, rail)
@@ -52,7 +52,7 @@ local function only_link(topo, route)
    return count == 1 and found or nil
 end
 
-local function make(topo, src, dst, more)
+local function make_test(topo, src, dst, more)
    local t = { src = src, dst = dst }
    for k, v in pairs(more) do
       t[k] = v
@@ -62,16 +62,16 @@ end
 
 ---------------------------------------------------------------- neighbours
 
-local function same_router(topo, by, rail, o)
+local function same_router(topo, by, rail, options)
    local items = {}
    for _, list in pairs(by) do
       for i = 1, #list > 1 and #list or 0 do
-         items[#items + 1] = make(topo, list[i], list[i % #list + 1],
+         items[#items + 1] = make_test(topo, list[i], list[i % #list + 1],
             { kind = "audit G", sending = "E", same = true, rail = rail })
       end
    end
-   table.sort(items, function(a, b) return a.src < b.src end)
-   return schedule.colour(items, topo, o)
+   table.sort(items, function(one, other) return one.src < other.src end)
+   return schedule.colour(items, topo, options)
 end
 
 -- TopoBW's order within a dimension: even to odd in "+", odd to even in "-", odd to even in "+",
@@ -83,60 +83,60 @@ local function in_order(groups)
    for i, g in ipairs(groups) do
       place[g] = g.dimension and g.dimension * 10 + RANK[g.way] or 1e6 + i
    end
-   table.sort(groups, function(a, b) return place[a] < place[b] end)
+   table.sort(groups, function(one, other) return place[one] < place[other] end)
    return groups
 end
 
 -- One group alone: a pair of nodes for each pair of routers; `turn` changes which, so that over
 -- the groups every node sends and receives.
-local function solo(topo, by, rail, group, turn, covered, o)
+local function solo_tests(topo, by, rail, group, turn, covered, options)
    local items = {}
    for _, p in ipairs(group.pairs) do
       local from, to = by[p[1]], by[p[2]]
-      local t = make(topo, from[turn % #from + 1], to[turn % #to + 1],
+      local t = make_test(topo, from[turn % #from + 1], to[turn % #to + 1],
          { kind = "audit E", sending = "E", rail = rail })
       local link = t and only_link(topo, t.route)
       if link and not covered[link] then
          t.link, covered[link] = link, true
          items[#items + 1] = t
       end
-      o.breathe()
+      options.breathe()
    end
-   return schedule.colour(items, topo, o)
+   return schedule.colour(items, topo, options)
 end
 
 -- How many senders fill a link: more show nothing more, and each has less.
-local function senders(topo, t)
-   local injection = math.min(topo.capacity[t.route[1]], topo.capacity[t.route[#t.route]])
-   return math.max(2, math.ceil(topo.capacity[t.link] / injection - 1e-9))
+local function senders(topo, test)
+   local injection = math.min(topo.capacity[test.route[1]], topo.capacity[test.route[#test.route]])
+   return math.max(2, math.ceil(topo.capacity[test.link] / injection - 1e-9))
 end
 
 -- The same test with several nodes of both routers; nil where there is only one.
 -- @param turn which repetition it is, or nil: it begins with other nodes
-local function shared(topo, by, t, turn)
-   local from, to = by[t.from_router] or {}, by[t.to_router] or {}
+local function shared_test(topo, by, test, turn)
+   local from, to = by[test.from_router] or {}, by[test.to_router] or {}
    local group, first = {}, turn or 0
-   for i = 1, math.min(#from, #to, senders(topo, t)) do
+   for i = 1, math.min(#from, #to, senders(topo, test)) do
       local at = i + first - 1
-      local s = make(topo, from[at % #from + 1], to[at % #to + 1], { kind = "audit S",
-         sending = "S", link = t.link, rail = t.rail, again = turn and true or nil,
-         group = ("S%d.%d"):format(t.link, turn or 0) })
-      if s and only_link(topo, s.route) == t.link then
+      local s = make_test(topo, from[at % #from + 1], to[at % #to + 1], { kind = "audit S",
+         sending = "S", link = test.link, rail = test.rail, again = turn and true or nil,
+         group = ("S%d.%d"):format(test.link, turn or 0) })
+      if s and only_link(topo, s.route) == test.link then
          group[#group + 1] = s
       end
    end
    return #group > 1 and group or nil
 end
 
-local function shared_phases(topo, by, phases, o)
+local function shared_phases(topo, by, phases, options)
    local all = {}
    for _, phase in ipairs(phases) do
       local tests = {}
       for _, t in ipairs(phase) do
-         for _, s in ipairs(shared(topo, by, t) or {}) do
+         for _, s in ipairs(shared_test(topo, by, t) or {}) do
             tests[#tests + 1] = s
          end
-         o.breathe()
+         options.breathe()
       end
       if #tests > 0 then
          all[#all + 1] = schedule.expect(tests, topo)
@@ -148,16 +148,16 @@ end
 ---------------------------------------------------------------- all of it
 
 -- Nodes of one router, then neighbours, over one rail.
-local function neighbours(topo, plan, by, rail, solo_only, o)
-   local function add(phases)
+local function neighbours(topo, plan, by, rail, solo_only, options)
+   local function add_phases(phases)
       table.move(phases, 1, #phases, #plan.phases + 1, plan.phases)
    end
-   add(same_router(topo, by, rail, o))
+   add_phases(same_router(topo, by, rail, options))
    for turn, group in ipairs(in_order(topo:neighbours(by))) do
-      local phases = solo(topo, by, rail, group, turn, plan.covered, o)
-      add(phases)
+      local phases = solo_tests(topo, by, rail, group, turn, plan.covered, options)
+      add_phases(phases)
       if not solo_only then
-         add(shared_phases(topo, by, phases, o))
+         add_phases(shared_phases(topo, by, phases, options))
       end
    end
 end
@@ -186,7 +186,7 @@ function links.plan(topo, nodes, solo_only, breathe)
    for k = 1, left > 0 and rails or 0 do
       local items, sure
       items, left, sure = search.find(topo, on_rail(topo, nodes, k), {
-         rail = rails > 1 and k or nil, make = make, by = by_rail[k], covered = plan.covered,
+         rail = rails > 1 and k or nil, make = make_test, by = by_rail[k], covered = plan.covered,
          in_set = plan.in_set, left = left, breathe = o.breathe })
       plan.sure = plan.sure and sure
       local more = schedule.colour(items, topo, o)
@@ -214,81 +214,85 @@ function links.there(topo, present)
 end
 
 -- A link between neighbours by a pair of their nodes.
-local function near_again(topo, by, t, turn)
-   local from, to = by[t.from_router] or {}, by[t.to_router] or {}
-   local a = #from > 0 and #to > 0 and make(topo, from[turn % #from + 1], to[turn % #to + 1],
-      { kind = "audit E", sending = "E", link = t.link, again = true, rail = t.rail })
-   return a and only_link(topo, a.route) == t.link and a or nil
+local function near_again(topo, by, test, turn)
+   local from, to = by[test.from_router] or {}, by[test.to_router] or {}
+   local a = #from > 0 and #to > 0 and make_test(topo, from[turn % #from + 1], to[turn % #to + 1],
+      { kind = "audit E", sending = "E", link = test.link, again = true, rail = test.rail })
+   return a and only_link(topo, a.route) == test.link and a or nil
 end
 
 -- One node's tx or rx with another node of its router.
-local function by_router_mate(topo, there, by, t)
-   local src, dst = there.present[t.src] and t.src or nil, nil
-   for _, n in ipairs(by[t.from_router] or {}) do
+local function by_router_mate(topo, there, by, test)
+   local src, dst = there.present[test.src] and test.src or nil, nil
+   for _, n in ipairs(by[test.from_router] or {}) do
       dst = n ~= src and n or dst
    end
-   return src and dst and make(topo, src, dst, { kind = t.kind, sending = "E", same = true,
-      again = true, rail = t.rail })
+   return src and dst and make_test(topo, src, dst, { kind = test.kind, sending = "E", same = true,
+      again = true, rail = test.rail })
 end
 
 -- What a pair measured, by others: each link of its own, without those it had in common with.
-local function by_others(topo, there, by, t, turn)
+local function by_others(topo, there, by, test, turn)
    local list = {}
-   if t.same then
-      list[1] = by_router_mate(topo, there, by, t) or nil
+   if test.same then
+      list[1] = by_router_mate(topo, there, by, test) or nil
    end
-   for _, c in ipairs(t.links or { t.link }) do
+   for _, c in ipairs(test.links or { test.link }) do
       local src, dst = search.another(topo, by, there.nodes, c,
-         { rail = t.rail, others = t.route, turn = turn })
-      list[#list + 1] = src and make(topo, src, dst, { kind = t.kind, sending = "E", link = c,
-         links = { c }, far = true, again = true, rail = t.rail }) or nil
+         { rail = test.rail, others = test.route, turn = turn })
+      list[#list + 1] = src and make_test(topo, src, dst,
+         { kind = test.kind, sending = "E", link = c,
+         links = { c }, far = true, again = true, rail = test.rail }) or nil
    end
    if #list > 0 then
-      t.links = t.link and { t.link } -- the others are on their own from now on
+      test.links = test.link and { test.link } -- the others are on their own from now on
    end
    return list
 end
 
 --- The same link again, by another pair of nodes where there is one; a shared test as a group.
 -- @param there of links.there
--- @param t a test of links.plan
+-- @param test a test of links.plan
 -- @param turn 1, 2, …: which pair
 -- @return array of tests and groups; empty where nobody is left who could
-function links.again(topo, there, t, turn)
-   local by = there.by_rail[t.rail or 1]
-   if t.sending == "S" then
-      return { shared(topo, by, t, turn) }
+function links.again(topo, there, test, turn)
+   local by = there.by_rail[test.rail or 1]
+   if test.sending == "S" then
+      return { shared_test(topo, by, test, turn) }
    end
-   local a = t.link and not t.far and near_again(topo, by, t, turn)
+   local a = test.link and not test.far and near_again(topo, by, test, turn)
    if a then
       return { a }
    end
-   local is_there = there.present[t.src] and there.present[t.dst]
-   local list = (t.far and t.link or not is_there) and by_others(topo, there, by, t, turn) or {}
+   local is_there = there.present[test.src] and there.present[test.dst]
+   local list = (test.far and test.link or not is_there) and by_others(topo, there, by, test, turn)
+      or {}
    if #list > 0 or not is_there then
       return list
    end
-   return { make(topo, t.src, t.dst, { kind = t.kind, sending = "E", link = t.link, links = t.links,
-      far = t.far, same = t.same, again = true, rail = t.rail, sets = t.sets,
-      streams = t.streams, flow = t.flow }) }
+   return { make_test(topo, test.src, test.dst, { kind = test.kind, sending = "E", link = test.link,
+      links = test.links,
+      far = test.far, same = test.same, again = true, rail = test.rail, sets = test.sets,
+      streams = test.streams, flow = test.flow }) }
 end
 
 --- Flows of other pairs through each set on the way of a test some of whose flows were low: they
 -- tell the sets apart.
 -- @param there of links.there
 -- @return array of tests
-function links.other_flows(topo, there, t)
-   local by, items = there.by_rail[t.rail or 1], {}
-   for _, set in ipairs(t.route) do
+function links.other_flows(topo, there, test)
+   local by, items = there.by_rail[test.rail or 1], {}
+   for _, set in ipairs(test.route) do
       local src, dst
       if type(set) == "table" then
-         src, dst = search.another(topo, by, there.nodes, set[1], { rail = t.rail,
-            others = t.route, turn = 1, set = set })
+         src, dst = search.another(topo, by, there.nodes, set[1], { rail = test.rail,
+            others = test.route, turn = 1, set = set })
       end
-      if src and not (src == t.src and dst == t.dst) then
+      if src and not (src == test.src and dst == test.dst) then
          search.add_flows(items, { set }, function(flow)
-            return make(topo, src, dst, { kind = t.kind, sending = "E", far = true, links = {},
-               again = true, rail = t.rail, sets = { set }, flow = flow })
+            return make_test(topo, src, dst, { kind = test.kind, sending = "E", far = true,
+               links = {},
+               again = true, rail = test.rail, sets = { set }, flow = flow })
          end)
       end
    end

@@ -32,8 +32,8 @@ end
 ---------------------------------------------------------------- coming and going
 
 --- A process has come.  Returns nil, or why it is not taken.
-function methods:admit(peer, h)
-   if h.nodes ~= self.nodes_text then
+function methods:admit(peer, said)
+   if said.nodes ~= self.nodes_text then
       return "its step has other nodes than that of the first process"
    elseif self.peers[peer.name] and not peer.options then
       return nodes.SECOND
@@ -133,7 +133,7 @@ end
 
 ---------------------------------------------------------------- what they say
 
-local function open(peer, kind, bytes)
+local function open_frame(peer, kind, bytes)
    local text, err = seal.open(peer.key, kind, bytes, peer.opened, peer.version)
    if not text then
       return nil, err
@@ -148,7 +148,7 @@ function methods:result(conn, bytes)
    if not round or not round.asked[peer.node] or round.results[peer.node] then
       return nil, peer.name .. ": a RESULT nobody asked for"
    end
-   local r, err = open(peer, wire.RESULT, bytes)
+   local r, err = open_frame(peer, wire.RESULT, bytes)
    local tests
    if r then
       tests, err = result.read(r, peer.version)
@@ -168,7 +168,7 @@ end
 --- A sealed STOP, the owner's.  Returns true, or nil and why it was refused.
 function methods:stop_frame(conn, bytes)
    local peer = self.by_conn[conn]
-   local ok, err = open(peer, wire.STOP, bytes)
+   local ok, err = open_frame(peer, wire.STOP, bytes)
    if peer ~= self.owner then
       return nil, ("%s: STOP: only the owner may"):format(peer.name)
    elseif type(ok) ~= "table" then

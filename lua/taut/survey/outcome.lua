@@ -16,25 +16,25 @@ local LIST_MAX = 500     -- links named in one list
 ---------------------------------------------------------------- summaries
 
 -- The most that the audit's tests could show of each component: capacity where they fill it.
-local function showable(o)
-   return slow.most(o, function(t) return t.planned_Bps end,
-      function(_, c) return type(c) == "number" end)
+local function showable(survey)
+   return slow.most(survey, function(test) return test.planned_Bps end,
+      function(_, component) return type(component) == "number" end)
 end
 
 -- Dimension or kind of the links that a test is about.
-local function class_of(o, t)
-   local c = t.link or t.sets and t.sets[1] and t.sets[1][1]
-   return c and o.topo:axis(c) or "--"
+local function class_of(survey, test)
+   local c = test.link or test.sets and test.sets[1] and test.sets[1][1]
+   return c and survey.topo:axis(c) or "--"
 end
 
-local function summary(o)
+local function summary_of(survey)
    local by, order = {}, {}
-   for _, t in o.each(o.results) do
+   for _, t in survey.each(survey.results) do
       if (t.class ~= "void" or t.part) and not t.again then
-         local key = class_of(o, t) .. " " .. t.sending
+         local key = class_of(survey, t) .. " " .. t.sending
          local g = by[key]
          if not g then
-            g = { class = class_of(o, t), mode = t.sending, n = 0, sum = 0 }
+            g = { class = class_of(survey, t), mode = t.sending, n = 0, sum = 0 }
             by[key], order[#order + 1] = g, key
          end
          g.n, g.sum = g.n + 1, g.sum + t.bw_Bps
@@ -52,29 +52,29 @@ local function summary(o)
       local g = by[key]
       list[i] = { class = g.class, mode = g.mode, tests = g.n, avg_Bps = g.sum / g.n,
          min_Bps = g.min.bw_Bps, min_on = g.min.src_name, max_Bps = g.max.bw_Bps,
-         max_on = g.max.src_name, min_link = g.min.link and o.topo.components[g.min.link],
-         max_link = g.max.link and o.topo.components[g.max.link] }
+         max_on = g.max.src_name, min_link = g.min.link and survey.topo.components[g.min.link],
+         max_link = g.max.link and survey.topo.components[g.max.link] }
    end
    return list
 end
 
 -- Links that no test could fill: how slow they must be to be seen, by kind.
-local function dim(o, can)
+local function dim_links(survey, can)
    local by, list = {}, json.array {}
-   for c = 1, #o.topo.components do
-      local cap = o.topo.capacity[c]
-      if o.topo:is_link(c) and can[c] and can[c] < 0.995 * cap then
-         local key = o.topo:kind(c)
+   for c = 1, #survey.topo.components do
+      local cap = survey.topo.capacity[c]
+      if survey.topo:is_link(c) and can[c] and can[c] < 0.995 * cap then
+         local key = survey.topo:kind(c)
          local g = by[key] or { kind = key, links = 0, below = 1, capacity_Bps = cap,
             shown_Bps = can[c] }
          by[key] = g
-         g.links, g.below = g.links + 1, math.min(g.below, o.diagnosis.good * can[c] / cap)
+         g.links, g.below = g.links + 1, math.min(g.below, survey.diagnosis.good * can[c] / cap)
       end
    end
    for _, g in pairs(by) do
       list[#list + 1] = g
    end
-   table.sort(list, function(a, b) return a.kind < b.kind end)
+   table.sort(list, function(one, other) return one.kind < other.kind end)
    return list
 end
 
@@ -82,9 +82,9 @@ end
 -- Also of the links: how many there are, how many have one, how many have been one of a set that
 -- has, and how many no test was planned for.
 -- @param in_measured set of links of sets that had enough flows
-local function unmeasured(o, in_measured)
+local function unmeasured(survey, in_measured)
    local got, in_set, why, list = {}, {}, {}, json.array {}
-   for _, t in o.each(o.results) do
+   for _, t in survey.each(survey.results) do
       local counts = t.class ~= "void" or t.part
       for _, c in ipairs(t.route) do
          if type(c) == "number" then
@@ -98,11 +98,11 @@ local function unmeasured(o, in_measured)
       end
    end
    local n = { list = 0, links = 0, measured = 0, in_sets = 0, open = 0, untested = 0 }
-   local away = tables.set(o.topo.unreached) -- all nodes of their leaf are
-   for c = 1, #o.topo.components do
-      local planned = o.plan.covered[c] or o.plan.in_set[c]
-      local is_link = o.topo:is_link(c) and not (away[c] and not planned)
-      local as_set = is_link and not got[c] and not o.plan.covered[c] and in_set[c]
+   local away = tables.set(survey.topo.unreached) -- all nodes of their leaf are
+   for c = 1, #survey.topo.components do
+      local planned = survey.plan.covered[c] or survey.plan.in_set[c]
+      local is_link = survey.topo:is_link(c) and not (away[c] and not planned)
+      local as_set = is_link and not got[c] and not survey.plan.covered[c] and in_set[c]
       n.links = n.links + (is_link and 1 or 0)
       n.measured = n.measured + (is_link and got[c] and 1 or 0)
       n.in_sets = n.in_sets + (as_set and 1 or 0)
@@ -110,15 +110,15 @@ local function unmeasured(o, in_measured)
       n.untested = n.untested + (is_link and not (planned or as_set or got[c]) and 1 or 0)
       if not got[c] and not as_set and (why[c] or is_link and planned) then
          n.list = n.list + 1
-         list[#list + 1] = n.list <= LIST_MAX and { component = o.topo.components[c],
-            why = why[c] or o.ended or "its test was not run" } or nil
+         list[#list + 1] = n.list <= LIST_MAX and { component = survey.topo.components[c],
+            why = why[c] or survey.ended or "its test was not run" } or nil
       end
    end
    return list, n
 end
 
 -- Low tests that could not be measured again, but for those of components called slow already.
-local function doubts(o, doubtful, list_slow)
+local function list_doubts(survey, doubtful, list_slow)
    local named, list = {}, json.array {}
    for _, s in ipairs(list_slow) do
       named[s.component] = true
@@ -126,11 +126,11 @@ local function doubts(o, doubtful, list_slow)
    for _, t in ipairs(doubtful) do
       local explained = false
       for _, c in ipairs(t.route) do
-         explained = explained or named[stages.text({ c }, o.topo.components)]
+         explained = explained or named[stages.text({ c }, survey.topo.components)]
       end
       if not explained then
          list[#list + 1] = { src = t.src_name, dst = t.dst_name, bw_Bps = t.bw_Bps,
-            expected_Bps = t.expected_Bps, link = t.link and o.topo.components[t.link] }
+            expected_Bps = t.expected_Bps, link = t.link and survey.topo.components[t.link] }
       end
    end
    return list
@@ -139,10 +139,10 @@ end
 -- Was every link measured that these nodes can measure, and if all nodes took part every link?
 -- What was not found a pair for was not, nor what was seen as one of a set, unless that had enough
 -- flows.
-local function is_complete(o, found, open_in_sets)
-   return found.unmeasured_count == 0 and #found.doubtful == 0 and not o.ended
-      and #o.missing == 0 and #o.unknown == 0 and open_in_sets == 0 and found.unsearched == 0
-      and not (o.plan.everyone and found.unreached > 0)
+local function is_complete(survey, found, open_in_sets)
+   return found.unmeasured_count == 0 and #found.doubtful == 0 and not survey.ended
+      and #survey.missing == 0 and #survey.unknown == 0 and open_in_sets == 0
+      and found.unsearched == 0 and not (survey.plan.everyone and found.unreached > 0)
 end
 
 --- @param o topo, results (judged tests), plan (links.plan), diagnosis (settings), last (rows of
@@ -151,25 +151,27 @@ end
 -- @return table for the owner: slow, doubtful, passing, unexplained, unmeasured, measured, links,
 --   in_sets, sets, sets_measured (of links that flows are hashed to), unreached, unsearched,
 --   summary, dim, compare, complete, tests, void
-function outcome.of(o)
-   o.each = rounds.breathing(o.breathe or function() end)
-   local list_slow, passing, unexplained, doubtful = slow.of(o)
-   doubtful = doubts(o, doubtful, list_slow)
-   local of_sets, set_counts, in_measured = sets.of(o)
+function outcome.of(survey)
+   survey.each = rounds.breathing(survey.breathe or function() end)
+   local list_slow, passing, unexplained, doubtful = slow.of(survey)
+   doubtful = list_doubts(survey, doubtful, list_slow)
+   local of_sets, set_counts, in_measured = sets.of(survey)
    table.move(of_sets, 1, #of_sets, #list_slow + 1, list_slow)
-   local list, n = unmeasured(o, in_measured)
+   local list, n = unmeasured(survey, in_measured)
    local void = 0
-   for _, t in o.each(o.results) do
+   for _, t in survey.each(survey.results) do
       void = void + (t.class == "void" and not t.part and 1 or 0)
    end
    local found = { slow = list_slow, doubtful = doubtful, passing = passing,
       unexplained = unexplained, unmeasured = list, unmeasured_count = n.list,
       measured = n.measured, links = n.links, in_sets = n.in_sets, sets = set_counts.all,
       sets_measured = set_counts.measured,
-      unreached = o.plan.sure and n.untested or 0, unsearched = o.plan.sure and 0 or n.untested,
-      summary = summary(o), dim = dim(o, showable(o)), compare = compare.of(o),
-      tests = #o.results, void = void, missing = o.missing, unknown = o.unknown }
-   found.complete = is_complete(o, found, n.open)
+      unreached = survey.plan.sure and n.untested or 0, unsearched = survey.plan.sure and 0
+         or n.untested,
+      summary = summary_of(survey), dim = dim_links(survey, showable(survey)),
+         compare = compare.of(survey),
+      tests = #survey.results, void = void, missing = survey.missing, unknown = survey.unknown }
+   found.complete = is_complete(survey, found, n.open)
    return found
 end
 

@@ -59,7 +59,7 @@ local function most_of_a_node(count, phase)
 end
 
 -- What a node names as its endpoints is looked at once all are there.
-local function confine(peer)
+local function confine_peer(peer)
    if peer.networks then
       peer.odd, peer.networks = peer.networks:confine(peer), nil
    end
@@ -67,44 +67,46 @@ local function confine(peer)
 end
 
 -- Why a test cannot run now, or nil.
-local function why_not(s, t)
-   local a, b, names = s.present[t.src], s.present[t.dst], s.site.topology.nodes
+local function why_not(session, test)
+   local a, b, names = session.present[test.src], session.present[test.dst],
+      session.site.topology.nodes
    if not a or not b then
-      return names[a and t.dst or t.src] .. " takes no part any more"
-   elseif confine(a) or confine(b) then
+      return names[a and test.dst or test.src] .. " takes no part any more"
+   elseif confine_peer(a) or confine_peer(b) then
       return a.odd or b.odd
    elseif endpoints.are_one_host(a.endpoints, b.endpoints) then
-      return ("%s and %s are one host"):format(names[t.src], names[t.dst])
-   elseif not endpoints.common(a.endpoints, b.endpoints, t.rail or 1) then
+      return ("%s and %s are one host"):format(names[test.src], names[test.dst])
+   elseif not endpoints.common(a.endpoints, b.endpoints, test.rail or 1) then
       return "no transport that both speak"
    end
    return nil
 end
 
-local function add_test(s, round, t, start_ms)
-   round.all[#round.all + 1] = t
-   t.skipped = why_not(s, t)
-   if t.skipped then
-      t.src_name, t.dst_name = s.site.topology.nodes[t.src], s.site.topology.nodes[t.dst]
-      t.class, t.why = "void", t.skipped
+local function add_test(session, round, test, start_ms)
+   round.all[#round.all + 1] = test
+   test.skipped = why_not(session, test)
+   if test.skipped then
+      test.src_name, test.dst_name = session.site.topology.nodes[test.src],
+         session.site.topology.nodes[test.dst]
+      test.class, test.why = "void", test.skipped
       return
    end
-   t.id, t.start_ms, t.streams = s.site.next_test(), start_ms, t.streams or 1
-   t.token = seal.hex(seal.random(wire.TOKEN_BYTES))
-   round.tests[#round.tests + 1] = t
-   for _, n in ipairs { t.src, t.dst } do
-      round.plans[n], round.peers[n] = round.plans[n] or {}, s.present[n]
-      table.insert(round.plans[n], t)
+   test.id, test.start_ms, test.streams = session.site.next_test(), start_ms, test.streams or 1
+   test.token = seal.hex(seal.random(wire.TOKEN_BYTES))
+   round.tests[#round.tests + 1] = test
+   for _, n in ipairs { test.src, test.dst } do
+      round.plans[n], round.peers[n] = round.plans[n] or {}, session.present[n]
+      table.insert(round.plans[n], test)
    end
-   rounds.each(t.route, function(c) round.components[c] = true end)
+   rounds.each(test.route, function(component) round.components[component] = true end)
 end
 
 -- A phase whose tests share components: where not all of them can run, the others have more.
-local function add_phase(s, round, phase, number, start_ms)
+local function add_phase(session, round, phase, number, start_ms)
    local left = {}
    for _, t in ipairs(phase) do
       t.phase = number
-      add_test(s, round, t, start_ms)
+      add_test(session, round, t, start_ms)
       left[#left + 1] = not t.skipped and t or nil
    end
    if phase.expect then
@@ -116,21 +118,21 @@ local function add_phase(s, round, phase, number, start_ms)
 end
 
 --- Cut the next round off a list of phases.
--- @param s session (site, present)
+-- @param session session (site, present)
 -- @param phases, at where it begins
 -- @return the round { tests, all, plans = node → tests, components, last_ms, phases, shared =
 --   phases { tests, expect } whose tests share components }, and where
 --   the next one begins
-function rounds.cut(s, phases, at)
-   local settings, first = s.site.settings, at
+function rounds.cut(session, phases, at)
+   local settings, first = session.site.settings, at
    local round = { tests = {}, all = {}, plans = {}, peers = {}, components = {}, last_ms = 0,
       shared = {} }
    local nodes, counts = 0, {}
-   for _ in pairs(s.present) do
+   for _ in pairs(session.present) do
       nodes = nodes + 1
    end
-   local ofi_ms = s.done_phases == 0
-      and endpoints.ofi_lead_ms(s.present, s.site.checks.ofi_lead_ms) or 0
+   local ofi_ms = session.done_phases == 0
+      and endpoints.ofi_lead_ms(session.present, session.site.checks.ofi_lead_ms) or 0
    local lead_ms = math.min(5000, settings.lead_ms + ofi_ms + math.ceil(nodes * SEND_MS))
    local start_ms = lead_ms
    while at <= #phases do
@@ -141,7 +143,7 @@ function rounds.cut(s, phases, at)
       elseif at == first then
          most_of_a_node(counts, phases[at])
       end
-      add_phase(s, round, phases[at], s.done_phases + at - first + 1, start_ms)
+      add_phase(session, round, phases[at], session.done_phases + at - first + 1, start_ms)
       round.last_ms = start_ms + dur_ms
       start_ms, at = start_ms + dur_ms + settings.gap_ms, at + 1
    end
@@ -151,14 +153,14 @@ end
 
 --- The plan of one node.
 -- @param late_ms how much later it is sent than the first one
-function rounds.plan_text(s, round, n, late_ms)
+function rounds.plan_text(session, round, node, late_ms)
    local list = json.array {}
-   for i, t in ipairs(round.plans[n]) do
-      local part = endpoints.wire(t, n, round.peers, s.site.topology)
+   for i, t in ipairs(round.plans[node]) do
+      local part = endpoints.wire(t, node, round.peers, session.site.topology)
       part.start_ms = math.max(0, t.start_ms - late_ms)
       list[i] = part
    end
-   return json.encode { v = round.peers[n].version, note = "", tests = list }
+   return json.encode { v = round.peers[node].version, note = "", tests = list }
 end
 
 -- What tests of a phase could have reached had the void ones not run at all.  Returns what was
@@ -183,12 +185,12 @@ end
 -- What is good even without it is good; what is low in spite of it is low, unless it was to share
 -- a link with just that one; the rest means nothing.
 -- @param phases of rounds.cut, `shared`, judged
--- @param s the `diagnosis` section
-function rounds.doubt(phases, s)
+-- @param settings the `diagnosis` section
+function rounds.doubt(phases, settings)
    for _, phase in ipairs(phases) do
       local void, was = without_void(phase)
       for t, before in pairs(void and was or {}) do
-         if t.bw_Bps >= s.good * t.planned_Bps then
+         if t.bw_Bps >= settings.good * t.planned_Bps then
             t.expected_Bps, t.ratio = t.planned_Bps, t.bw_Bps / t.planned_Bps
             t.class = "good"
          elseif t.planned_Bps > before.planned_Bps * (1 + 1e-9) then
@@ -206,8 +208,8 @@ end
 --- Tests that shared a component on purpose (`group`): when together they reached what they
 -- should, a low one among them only had the smaller part: it gets `part`, and is void.
 -- @param tests judged
--- @param s the `diagnosis` section
-function rounds.share(tests, s)
+-- @param settings the `diagnosis` section
+function rounds.share(tests, settings)
    local sums = {}
    for _, t in ipairs(tests) do
       if t.group then
@@ -218,7 +220,7 @@ function rounds.share(tests, s)
    end
    for _, t in ipairs(tests) do
       local g = t.group and sums[t.group]
-      if g and t.class == "low" and g.planned > 0 and g.got >= s.good * g.planned then
+      if g and t.class == "low" and g.planned > 0 and g.got >= settings.good * g.planned then
          t.class, t.part = "void", true
          t.why = ("its partner had the larger part: together %d%% of what is expected"):format(
             math.floor(100 * g.got / g.planned + 0.5))

@@ -19,17 +19,18 @@ end
 
 --- Give a test its route, and that of its acknowledgements.
 -- @return the test; or nil and why there is none
-function schedule.route(t, topo)
-   if not t.route then
+function schedule.route(test, topo)
+   if not test.route then
       local why
-      t.route, why = topo:route(t.src, t.dst, nil, t.rail)
-      if not t.route then
+      test.route, why = topo:route(test.src, test.dst, nil, test.rail)
+      if not test.route then
          return nil, why or "no route"
       end
    end
-   t.back = t.back or topo:route(t.dst, t.src, nil, t.rail) or {}
-   t.from_router, t.to_router = topo:router(t.src, t.rail), topo:router(t.dst, t.rail)
-   return t
+   test.back = test.back or topo:route(test.dst, test.src, nil, test.rail) or {}
+   test.from_router, test.to_router = topo:router(test.src, test.rail),
+      topo:router(test.dst, test.rail)
+   return test
 end
 
 ---------------------------------------------------------------- what tests can reach
@@ -54,12 +55,12 @@ function schedule.expect(phase, topo)
    end
    for _, t in ipairs(phase) do
       local least, through = math.huge, nil
-      each(t.route, function(c)
-         local n = math.max(1, use[c])
-         least = math.min(least, topo.capacity[c] / n)
+      each(t.route, function(component)
+         local n = math.max(1, use[component])
+         least = math.min(least, topo.capacity[component] / n)
          if n > 1 then
             through = through or {}
-            through[c] = n
+            through[component] = n
          end
       end)
       t.planned_Bps, t.through = least, through
@@ -73,19 +74,21 @@ local function new_phase()
    return { node = {}, data = {}, ack = {}, role = {}, tests = {} }
 end
 
-local function fits_test(phase, t)
-   local a, b, free = t.from_router, t.to_router, true
-   if phase.node[t.src] or phase.node[t.dst] or
+local function fits_test(phase, test)
+   local a, b, free = test.from_router, test.to_router, true
+   if phase.node[test.src] or phase.node[test.dst] or
       a ~= b and (phase.role[a] == "recv" or phase.role[b] == "send") then
       return false
    end
-   each(t.route, function(c) free = free and not phase.data[c] and not phase.ack[c] end)
-   each(free and t.back or {}, function(c) free = free and not phase.data[c] end)
+   each(test.route, function(component)
+      free = free and not phase.data[component] and not phase.ack[component]
+   end)
+   each(free and test.back or {}, function(component) free = free and not phase.data[component] end)
    return free
 end
 
 --- Can an item join a phase?
-local function fits(phase, item)
+local function fits_phase(phase, item)
    for _, t in ipairs(tests_of(item)) do
       if not fits_test(phase, t) then
          return false
@@ -94,11 +97,11 @@ local function fits(phase, item)
    return true
 end
 
-local function put(phase, item)
+local function put_item(phase, item)
    for _, t in ipairs(tests_of(item)) do
       phase.node[t.src], phase.node[t.dst] = true, true
-      each(t.route, function(c) phase.data[c] = true end)
-      each(t.back, function(c) phase.ack[c] = true end)
+      each(t.route, function(component) phase.data[component] = true end)
+      each(t.back, function(component) phase.ack[component] = true end)
       if t.from_router ~= t.to_router then
          phase.role[t.from_router], phase.role[t.to_router] = "send", "recv"
       end
@@ -107,17 +110,17 @@ local function put(phase, item)
 end
 
 -- How many items want the busiest component of each item: those go first, so that few phases do.
-local function degrees(items)
+local function count_degrees(items)
    local wanted, degree = {}, {}
    for _, item in ipairs(items) do
       for _, t in ipairs(tests_of(item)) do
-         each(t.route, function(c) wanted[c] = (wanted[c] or 0) + 1 end)
+         each(t.route, function(component) wanted[component] = (wanted[component] or 0) + 1 end)
       end
    end
    for _, item in ipairs(items) do
       local most = 0
       for _, t in ipairs(tests_of(item)) do
-         each(t.route, function(c) most = math.max(most, wanted[c]) end)
+         each(t.route, function(component) most = math.max(most, wanted[component]) end)
       end
       degree[item] = most
    end
@@ -127,34 +130,34 @@ end
 --- Colour items into few phases, greedily.
 -- @param items array of tests or groups (arrays of tests), with routes (schedule.route)
 -- @param topo topology
--- @param o optional: ordered = true keeps the order of the items (they are put into the first
+-- @param options optional: ordered = true keeps the order of the items (they are put into the first
 --   phase that takes them either way); breathe() is called now and then
 -- @return array of phases, arrays of tests with planned_Bps
-function schedule.colour(items, topo, o)
+function schedule.colour(items, topo, options)
    local list, phases = table.move(items, 1, #items, 1, {}), {}
-   if not (o and o.ordered) then
-      local degree, place = degrees(items), {}
+   if not (options and options.ordered) then
+      local degree, place = count_degrees(items), {}
       for i, item in ipairs(items) do
          place[item] = i
       end
-      table.sort(list, function(a, b)
-         return degree[a] ~= degree[b] and degree[a] > degree[b] or
-            degree[a] == degree[b] and place[a] < place[b]
+      table.sort(list, function(one, other)
+         return degree[one] ~= degree[other] and degree[one] > degree[other] or
+            degree[one] == degree[other] and place[one] < place[other]
       end)
    end
-   local breathe = o and o.breathe or function() end
+   local breathe = options and options.breathe or function() end
    for _, item in ipairs(list) do
       local at
       breathe()
       for i, phase in ipairs(phases) do
-         if fits(phase, item) then
+         if fits_phase(phase, item) then
             at = i
             break
          end
       end
       at = at or #phases + 1
       phases[at] = phases[at] or new_phase()
-      put(phases[at], item)
+      put_item(phases[at], item)
    end
    for i, phase in ipairs(phases) do
       phases[i] = schedule.expect(phase.tests, topo)

@@ -29,25 +29,25 @@ end
 local function has_news(self, set)
    if not self.seen[set] then
       self.seen[set] = true
-      each_member(set, function(c) self.hashed[c] = true end)
+      each_member(set, function(component) self.hashed[component] = true end)
    end
    local fresh = false
    if self.with_sets and not self.known[set] then
-      each_member(set, function(c)
-         fresh = fresh or not (self.covered[c] or self.in_set[c])
+      each_member(set, function(component)
+         fresh = fresh or not (self.covered[component] or self.in_set[component])
       end)
       self.known[set] = not fresh
    end
    return fresh
 end
 
--- Links that the route from a to b would be the first to cross, and sets with a member that no
+-- Links that the route from src to dst would be the first to cross, and sets with a member that no
 -- test knows; marks which links are in sets.
-local function news(self, a, b)
+local function links_new(self, src, dst)
    local links, sets = {}, {}
    self.looked = self.looked + 1
    self.breathe()
-   for _, stage in ipairs(self.topo:route(a, b, nil, self.rail) or {}) do
+   for _, stage in ipairs(self.topo:route(src, dst, nil, self.rail) or {}) do
       if type(stage) == "table" then
          sets[#sets + 1] = has_news(self, stage) and stage or nil
       elseif self.topo:is_link(stage) and not self.covered[stage] then
@@ -89,27 +89,27 @@ function search.add_flows(items, sets, make)
    return true
 end
 
-local function take_link(self, c)
-   self.covered[c] = true
-   self.left = self.left - (self.in_set[c] and 0 or 1)
+local function take_link(self, link)
+   self.covered[link] = true
+   self.left = self.left - (self.in_set[link] and 0 or 1)
 end
 
 local function take_set(self, set)
-   each_member(set, function(c)
-      if not self.covered[c] and not self.in_set[c] then
-         self.in_set[c], self.left = true, self.left - 1
+   each_member(set, function(component)
+      if not self.covered[component] and not self.in_set[component] then
+         self.in_set[component], self.left = true, self.left - 1
       end
    end)
 end
 
 -- Take a pair as a test.  Returns whether it brings anything.
-local function take(self, a, b, links, sets)
+local function take_pair(self, src, dst, links, sets)
    if #links == 0 and #sets == 0 then
       return false
    end
    local is_set = #sets > 0 and #links == 0
    local function make(flow)
-      return self.make(self.topo, a, b, { kind = "audit E", sending = "E", link = links[1],
+      return self.make(self.topo, src, dst, { kind = "audit E", sending = "E", link = links[1],
          links = links, far = true, rail = self.rail, sets = #sets > 0 and sets or nil,
          streams = is_set and not flow and streams_of(sets) or nil, flow = flow,
          again = flow and flow > 1 or nil })
@@ -141,22 +141,22 @@ end
 -- different links), then the rest.
 local function distances(step, most)
    local list, seen = {}, {}
-   local function add(s)
-      if s >= 1 and s <= most and not seen[s] then
-         seen[s] = true
-         list[#list + 1] = s
+   local function add_set(set)
+      if set >= 1 and set <= most and not seen[set] then
+         seen[set] = true
+         list[#list + 1] = set
       end
    end
    local s = (most + 1) // 2
    while s >= step do
-      add(s)
+      add_set(s)
       s = s // 2
    end
    for m = step, most, step do
-      add(m)
+      add_set(m)
    end
    for m = 1, most do
-      add(m)
+      add_set(m)
    end
    return list
 end
@@ -164,7 +164,7 @@ end
 -- Look at all pairs, one distance after the other.
 -- @param barren so many distances in a row may bring nothing
 -- @return were all pairs looked at?
-local function sweep(self, barren)
+local function sweep_pairs(self, barren)
    local nodes, idle = self.nodes, 0
    for _, d in ipairs(self.distances) do
       local before = #self.items
@@ -173,7 +173,7 @@ local function sweep(self, barren)
             return self.left == 0
          end
          local b = nodes[(i + d - 1) % #nodes + 1]
-         take(self, a, b, news(self, a, b))
+         take_pair(self, a, b, links_new(self, a, b))
       end
       idle = #self.items == before and idle + 1 or 0
       if idle > barren then
@@ -187,12 +187,12 @@ end
 
 -- Nodes that take part and are nearest to a router, and all others behind them by distance, at
 -- most TRIES; of one router they are remembered.
-local function nearest(self, r)
-   local list = self.near[r]
+local function nearest_nodes(self, router)
+   local list = self.near[router]
    if list then
       return list
    end
-   local seen, now = { [r] = true }, { r }
+   local seen, now = { [router] = true }, { router }
    list = {}
    while #now > 0 and #list == 0 do
       local after = {}
@@ -208,34 +208,35 @@ local function nearest(self, r)
       end
       now = after
    end
-   self.near[r] = list
+   self.near[router] = list
    return list
 end
 
--- The i-th of n, in a stride through all of them that meets few patterns.
-local function strided(list, i)
+-- One item of a list by its index, in a stride through all of them that meets few patterns.
+local function strided_item(list, index)
    local n = #list
    local stride = math.max(1, n * 5 // 8)
    while stride > 1 and n % stride == 0 do
       stride = stride - 1
    end
-   return list[(i * stride + i // n) % n + 1]
+   return list[(index * stride + index // n) % n + 1]
 end
 
--- Does the route from a to b cross link c, and how many others of these?
-local function crosses(self, c, others, a, b)
+-- Does the route from src to dst cross the link, and how many others of these?
+local function crosses_link(self, link, others, src, dst)
    local found, shared = false, 0
-   for _, stage in ipairs(self.topo:route(a, b, nil, self.rail) or {}) do
-      found = found or stage == c
-      shared = shared + (stage ~= c and others[stage] and 1 or 0)
+   for _, stage in ipairs(self.topo:route(src, dst, nil, self.rail) or {}) do
+      found = found or stage == link
+      shared = shared + (stage ~= link and others[stage] and 1 or 0)
    end
    return found, shared
 end
 
 --- Pairs that may cross link c: from nodes behind its beginning to nodes beyond its end, then the
 -- latter replaced by any.
-local function candidates(self, c)
-   local from, to = nearest(self, self.topo:from(c)), nearest(self, self.topo:to(c))
+local function candidates(self, link)
+   local from, to = nearest_nodes(self, self.topo:from(link)),
+      nearest_nodes(self, self.topo:to(link))
    local i = 0
    return function()
       i = i + 1
@@ -244,7 +245,7 @@ local function candidates(self, c)
       end
       local far = i % 2 == 0 and self.nodes or to
       -- as many as there are on the one side for each on the other
-      return strided(from, i // 2 + i // (2 * #far)), strided(far, i // 2)
+      return strided_item(from, i // 2 + i // (2 * #far)), strided_item(far, i // 2)
    end
 end
 
@@ -260,9 +261,9 @@ local function link_by_link(self)
             end
             local links, sets = {}, {}
             if a ~= b then
-               links, sets = news(self, a, b)
+               links, sets = links_new(self, a, b)
             end
-            take(self, a, b, links, sets)
+            take_pair(self, a, b, links, sets)
             if self.covered[c] or self.in_set[c] then
                break
             end
@@ -273,51 +274,54 @@ end
 
 ---------------------------------------------------------------- all of it
 
-local function new(topo, nodes, o)
-   local routers = tables.size(o.by)
+local function new(topo, nodes, options)
+   local routers = tables.size(options.by)
    local step = math.max(1, #nodes // math.max(1, routers))
-   return { topo = topo, nodes = nodes, rail = o.rail, by = o.by, covered = o.covered,
-      in_set = o.in_set, left = o.left, breathe = o.breathe, make = o.make, items = {},
+   return { topo = topo, nodes = nodes, rail = options.rail, by = options.by,
+      covered = options.covered,
+      in_set = options.in_set, left = options.left, breathe = options.breathe, make = options.make,
+         items = {},
       hashed = {}, seen = {}, known = {}, near = {}, looked = 0,
       distances = distances(step, #nodes - 1) }
 end
 
 --- Tests for links that have none.
--- @param o { rail, by = router → nodes, covered = set of links with a test of their own, in_set =
---   set of links that are measured as one of a set only (both grow), left = how many links are
---   neither, breathe, make(topo, a, b, fields) → test }
+-- @param options { rail, by = router → nodes, covered = set of links with a test of their own,
+--   in_set = set of links that are measured as one of a set only (both grow), left = how many links
+--   are neither, breathe, make(topo, a, b, fields) → test }
 -- @return array of tests, how many links are left, and whether it is sure that they are out of
 --   reach of these nodes
-function search.find(topo, nodes, o)
-   local self = new(topo, nodes, o)
-   sweep(self, BARREN)
+function search.find(topo, nodes, options)
+   local self = new(topo, nodes, options)
+   sweep_pairs(self, BARREN)
    link_by_link(self)
    if next(self.hashed) then
       self.with_sets = true
-      sweep(self, BARREN)
+      sweep_pairs(self, BARREN)
       link_by_link(self)
    end
    local sure = self.left == 0
    if not sure and #nodes * (#nodes - 1) <= BUDGET then
       self.with_sets, self.looked = true, 0
-      sure = sweep(self, math.huge)
+      sure = sweep_pairs(self, math.huge)
    end
    return self.items, self.left, sure
 end
 
---- Another pair that crosses link c, or the set of which it is one, with as few as can be of the
+--- Another pair that crosses the link, or the set of which it is one, with as few as can be of the
 -- links that it is to be told from.
--- @param o { rail, others = array of stages: the route of the test before, turn = 1, 2, …: which of
---   several such pairs, set = that set, or nil }
+-- @param options { rail, others = array of stages: the route of the test before, turn = 1, 2, …:
+--   which of several such pairs, set = that set, or nil }
 -- @return its nodes; nil where none was found
-function search.another(topo, by, nodes, c, o)
-   local self = { topo = topo, by = by, nodes = nodes, near = {}, rail = o.rail }
-   local others, least, list = tables.set(table.move(o.others, 2, #o.others - 1, 1, {})), math.huge,
+function search.another(topo, by, nodes, link, options)
+   local self = { topo = topo, by = by, nodes = nodes, near = {}, rail = options.rail }
+   local others, least, list = tables.set(table.move(options.others, 2, #options.others - 1, 1,
+      {})), math.huge,
       {}
-   for a, b in candidates(self, c) do
+   for a, b in candidates(self, link) do
       local found, shared = false, 0
       if a ~= b then
-         found, shared = crosses(self, o.set or c, others, a, b)
+         found, shared = crosses_link(self, options.set or link, others, a, b)
       end
       if found and shared < least then
          least, list = shared, {}
@@ -325,11 +329,11 @@ function search.another(topo, by, nodes, c, o)
       if found and shared == least then
          list[#list + 1] = { a, b }
       end
-      if least == 0 and #list >= o.turn then
+      if least == 0 and #list >= options.turn then
          break
       end
    end
-   local best = list[(o.turn - 1) % math.max(1, #list) + 1]
+   local best = list[(options.turn - 1) % math.max(1, #list) + 1]
    return best and best[1], best and best[2]
 end
 

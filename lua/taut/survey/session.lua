@@ -28,7 +28,7 @@ local SAY_WAIT_S = 0.5  -- a wait that is longer is reported
 local KEEP_TESTS = 200  -- diagnosed at once
 
 -- The owner is told.
-local function tell(self, message)
+local function tell_owner(self, message)
    for _, text in ipairs(self.owner and reports.encode(message) or {}) do
       nodes.send(self.owner, wire.REPORT, text)
    end
@@ -37,13 +37,13 @@ end
 ---------------------------------------------------------------- the end
 
 -- The owner hears what was found, all are sent home.
-local function finish(self, why)
+local function finish_survey(self, why)
    local found = self.work and self.work:finish(why)
    if self.over then
       return
    end
    self.over = true
-   tell(self, { kind = "end", why = why, found = found })
+   tell_owner(self, { kind = "end", why = why, found = found })
    self:dismiss_all(not self.owner and why or nil)
    sys.log("notice", ("%s of job %d, step %d: %d tests%s"):format(self.purpose, self.job,
       self.step, self.tests_run, why and "; " .. why or ""))
@@ -61,7 +61,7 @@ end
 ---------------------------------------------------------------- holding components
 
 -- Keep other plans off a round's components.  Returns in how many seconds they are free.
-local function hold(self, round)
+local function hold_components(self, round)
    local coverage, now = self.site.coverage, loop.time()
    local free = now
    for c in pairs(round.components) do
@@ -85,9 +85,9 @@ end
 
 -- Wait until a round's components are free.
 local function wait_for_turn(self, round)
-   local wait_s = hold(self, round)
+   local wait_s = hold_components(self, round)
    if wait_s > SAY_WAIT_S then
-      tell(self, { kind = "wait", why = ("other checks, or another survey, use the same " ..
+      tell_owner(self, { kind = "wait", why = ("other checks, or another survey, use the same " ..
          "links for %.1f s more"):format(wait_s) })
    end
    local free = loop.time() + wait_s
@@ -143,12 +143,12 @@ local function judge_tests(self, round)
 end
 
 -- Did both ends speak from their nodes' own addresses?
-local function is_vouched(self, t)
-   local a, b = self.present[t.src], self.present[t.dst]
+local function is_vouched(self, test)
+   local a, b = self.present[test.src], self.present[test.dst]
    return (not a or a.is_vouched() == true) and (not b or b.is_vouched() == true)
 end
 
-local function keep(self, tests)
+local function keep_tests(self, tests)
    local list = {}
    for _, t in ipairs(self.admin and tests or {}) do
       list[#list + 1] = judge.is_evidence(t) and is_vouched(self, t) and t or nil
@@ -168,11 +168,11 @@ local function hold_round(self, round)
    send_plans(self, round)
    wait_for_results(self, round)
    judge_tests(self, round)
-   keep(self, round.tests)
+   keep_tests(self, round.tests)
    self.done_phases = self.done_phases + round.phases
    local gone = self.left
    self.left = json.array {}
-   tell(self, { kind = "round", done = self.done_phases, phases = self.all_phases,
+   tell_owner(self, { kind = "round", done = self.done_phases, phases = self.all_phases,
       gone = gone, results = self.work:take(round.all) })
 end
 
@@ -192,14 +192,14 @@ end
 
 ---------------------------------------------------------------- from start to end
 
-local function begin(self)
+local function begin_survey(self)
    local present, missing, unknown = self:roll()
    local site = self.site
    local work, err = self.kind.begin { topology = site.topology, nodes = present,
       settings = site.settings, diagnosis = site.diagnosis, options = self.owner.options,
       admin = self.admin, missing = missing, unknown = unknown,
       breathe = function() self.task:breathe() end }
-   tell(self, { kind = "begin", purpose = self.purpose, job = self.job, nodes = #present,
+   tell_owner(self, { kind = "begin", purpose = self.purpose, job = self.job, nodes = #present,
       missing = missing, unknown = unknown, phases = work and work.phases,
       layout = work and work.layout, note = work and work.note })
    self.work = work
@@ -209,7 +209,7 @@ local function begin(self)
    return work, err
 end
 
-local function run(self)
+local function run_rounds(self)
    local patience = self.site.settings.gather_ms / 1000
    while not self:is_complete() and loop.time() < self.came + patience and not self.stopping do
       self.task:sleep(math.ceil((self.came + patience - loop.time()) * 1000))
@@ -220,7 +220,7 @@ local function run(self)
    elseif self.stopping then
       return self.stopping
    end
-   local work, why = begin(self)
+   local work, why = begin_survey(self)
    while work and not why do
       local phases = work:next(self.present)
       if not phases then
@@ -234,16 +234,16 @@ end
 
 --- @param o key, kind, purpose, job, step, uid, admin, wanted (names), nodes_text,
 --   on_over(session), on_dismissed(conn)
-function session.new(o)
-   local self = setmetatable(o, Session)
+function session.new(options)
+   local self = setmetatable(options, Session)
    self.peers, self.by_conn, self.present, self.count = {}, {}, {}, 0
    self.procid_of = {} -- of the process that came for a node
    self.left, self.all_phases, self.done_phases = json.array {}, 0, 0
    self.tests_run, self.began, self.came = 0, loop.time(), loop.time()
-   self.task = task.start(function() finish(self, run(self)) end, function(err)
+   self.task = task.start(function() finish_survey(self, run_rounds(self)) end, function(err)
       sys.log("err", ("%s of job %d: %s"):format(self.purpose, self.job, err))
       self.work = nil
-      finish(self, "internal error; tautd's log has it")
+      finish_survey(self, "internal error; tautd's log has it")
    end)
    return self
 end

@@ -17,22 +17,22 @@ local MEASURED = 0.75 -- of the flows that were planned
 ---------------------------------------------------------------- pairs of nodes
 
 -- Flows of a pair through some sets.
-local function pair_of(by, list, t)
-   local key = ("%d>%d %d"):format(t.src, t.dst, t.rail or 1)
+local function pair_of(by, list, test)
+   local key = ("%d>%d %d"):format(test.src, test.dst, test.rail or 1)
    local pair = by[key]
    if not pair then
-      pair = { test = t, flows = 0, low = {}, planned = 0, sets = {} }
+      pair = { test = test, flows = 0, low = {}, planned = 0, sets = {} }
       by[key], list[#list + 1] = pair, pair
-      for _, stage in ipairs(t.route) do
+      for _, stage in ipairs(test.route) do
          pair.sets[#pair.sets + 1] = type(stage) == "table" and stage or nil
       end
    end
    return pair
 end
 
-local function pairs_of(o)
+local function pairs_of(survey)
    local by, list = {}, {}
-   for _, t in o.each(o.results) do
+   for _, t in survey.each(survey.results) do
       if t.flow then
          local pair = pair_of(by, list, t)
          pair.planned = math.max(pair.planned, t.flow)
@@ -44,13 +44,13 @@ local function pairs_of(o)
 end
 
 -- Some flows low, some well: at least `needed` low ones, half of them near the best of these.
-local function is_mixed(pair, o)
+local function is_mixed(pair, survey)
    local best, near = 0, 0
    for _, t in ipairs(pair.low) do
       best = math.max(best, t.ratio or 0)
    end
    for _, t in ipairs(pair.low) do
-      near = near + ((t.ratio or 0) >= (1 - o.diagnosis.ceiling) * best and 1 or 0)
+      near = near + ((t.ratio or 0) >= (1 - survey.diagnosis.ceiling) * best and 1 or 0)
    end
    return #pair.low > 0 and #pair.low < pair.flows and near * 2 >= #pair.low
 end
@@ -58,9 +58,9 @@ end
 ---------------------------------------------------------------- sets
 
 -- What is known of each set: { members, flows, planned, mixed = array of pairs, is_well }.
-local function collect(o)
+local function collect_sets(survey)
    local by, list = {}, {}
-   for _, pair in ipairs(pairs_of(o)) do
+   for _, pair in ipairs(pairs_of(survey)) do
       for _, members in ipairs(pair.sets) do
          local set = by[members]
          if not set then
@@ -68,26 +68,26 @@ local function collect(o)
             by[members], list[#list + 1] = set, set
          end
          set.flows, set.planned = set.flows + pair.flows, math.max(set.planned, pair.planned)
-         if is_mixed(pair, o) then
+         if is_mixed(pair, survey) then
             set.mixed[#set.mixed + 1] = pair
          elseif #pair.low == 0 and pair.flows >= MEASURED * pair.planned then
             set.is_well = true
          end
       end
    end
-   table.sort(list, function(a, b) return a.members[1] < b.members[1] end)
+   table.sort(list, function(one, other) return one.members[1] < other.members[1] end)
    return list
 end
 
-local function capacity(o, members)
+local function capacity(survey, members)
    local least = math.huge
    for _, c in ipairs(members) do
-      least = math.min(least, o.topo.capacity[c])
+      least = math.min(least, survey.topo.capacity[c])
    end
    return least
 end
 
-local function describe(o, set, ties)
+local function describe(survey, set, ties)
    local low, flows, best, names = 0, 0, nil, json.array {}
    for _, pair in ipairs(set.mixed) do
       low, flows = low + #pair.low, flows + pair.flows
@@ -96,14 +96,14 @@ local function describe(o, set, ties)
       end
    end
    for i, other in ipairs(ties) do
-      names[i] = stages.text({ other.members }, o.topo.components)
+      names[i] = stages.text({ other.members }, survey.topo.components)
    end
-   local cap = capacity(o, set.members)
-   return { component = stages.text({ set.members }, o.topo.components),
+   local cap = capacity(survey, set.members)
+   return { component = stages.text({ set.members }, survey.topo.components),
       left = math.min(1, best.bw_Bps / cap), measured_Bps = best.bw_Bps, capacity_Bps = cap,
       tests = low, ["or"] = names, src = best.src_name, dst = best.dst_name,
-      kind = o.topo:kind(set.members[1]), of = #set.members,
-      where = ("%s: %d of %d flows"):format(text.of(o.topo, set.members), low, flows) }
+      kind = survey.topo:kind(set.members[1]), of = #set.members,
+      where = ("%s: %d of %d flows"):format(text.of(survey.topo, set.members), low, flows) }
 end
 
 -- How many pairs of a list are unexplained.
@@ -127,15 +127,18 @@ end
 --   like ipairs
 -- @return rows as those of slow.lua; { all, measured = with flows enough } of sets; map link → true
 --   of those in measured sets
-function sets.of(o)
-   local list, rows, measured, n = collect(o), json.array {}, {}, { all = 0, measured = 0 }
+function sets.of(survey)
+   local list, rows, measured, n = collect_sets(survey), json.array {}, {},
+      { all = 0, measured = 0 }
    local explained, suspects = {}, {}
    for _, set in ipairs(list) do
       local is_measured = set.flows >= MEASURED * set.planned
       n.all, n.measured = n.all + 1, n.measured + (is_measured and 1 or 0)
-      rounds.each(is_measured and { set.members } or {}, function(c) measured[c] = true end)
+      rounds.each(is_measured and { set.members } or {}, function(component)
+         measured[component] = true
+      end)
       suspects[#suspects + 1] = #set.mixed > 0 and not set.is_well
-         and low_flows(set) >= o.needed and set or nil
+         and low_flows(set) >= survey.needed and set or nil
    end
    while true do
       local best, most = nil, 0
@@ -152,7 +155,7 @@ function sets.of(o)
       for _, set in ipairs(suspects) do
          ties[#ties + 1] = set ~= best and open_pairs(set, explained) == most and set or nil
       end
-      rows[#rows + 1] = describe(o, best, ties)
+      rows[#rows + 1] = describe(survey, best, ties)
       for _, set in ipairs({ best, table.unpack(ties) }) do
          for _, pair in ipairs(set.mixed) do
             explained[pair] = true

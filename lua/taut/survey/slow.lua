@@ -21,13 +21,13 @@ local SAME_TESTS = 0.8   -- explaining this share of the same tests is a tie
 
 --- The most that single tests amount to over each component, and the most that the tests of one
 -- group do together.
--- @param o { each, results }
+-- @param survey { each, results }
 -- @param amount function(t) → bytes per second, or nil for a test that does not count
 -- @param counts function(t, c): does its amount count for this component?
 -- @return map component → bytes per second
-function slow.most(o, amount, counts)
+function slow.most(survey, amount, counts)
    local most, sums = {}, {}
-   for _, t in o.each(o.results) do
+   for _, t in survey.each(survey.results) do
       local Bps = amount(t)
       for _, c in ipairs(Bps and t.route or {}) do
          if counts(t, c) and t.group then
@@ -48,30 +48,33 @@ end
 
 -- What each component has shown, in bytes per second: the most one test carried over it, and the
 -- most that the tests of one group did together.  Of a set: the same, of the set's worst member.
-local function shown(o)
-   return slow.most(o, function(t) return (t.class ~= "void" or t.part) and t.bw_Bps end,
+local function shown_by_all(survey)
+   return slow.most(survey, function(test)
+      return (test.class ~= "void" or test.part) and test.bw_Bps
+   end,
       function() return true end)
 end
 
--- Did a good test clear component c?  As in diagnose/.
-local function clears(o, t, c)
-   local cap = o.topo.capacity[c] / (t.through and t.through[c] or 1)
-   local s = o.diagnosis
-   return t.bw_Bps >= s.good * cap or
-      t.expected_Bps < s.good * cap and t.bw_Bps >= s.clear_most * t.expected_Bps
+-- Did a good test clear the component?  As in diagnose/.
+local function clears_component(survey, test, component)
+   local cap = survey.topo.capacity[component] / (test.through and test.through[component] or 1)
+   local s = survey.diagnosis
+   return test.bw_Bps >= s.good * cap or
+      test.expected_Bps < s.good * cap and test.bw_Bps >= s.clear_most * test.expected_Bps
 end
 
 -- Components that a good test or a group of them cleared, and those whose acknowledgements came
 -- through.
-local function cleared(o, most)
+local function cleared_components(survey, most)
    local well, alive = {}, {}
    for c, bps in pairs(most) do
-      well[c] = type(c) == "number" and bps >= o.diagnosis.good * o.topo.capacity[c] or nil
+      well[c] = type(c) == "number" and bps >= survey.diagnosis.good * survey.topo.capacity[c]
+         or nil
    end
-   for _, t in o.each(o.results) do
+   for _, t in survey.each(survey.results) do
       if t.class == "good" then
          for _, c in ipairs(t.route) do
-            if type(c) == "number" and clears(o, t, c) then
+            if type(c) == "number" and clears_component(survey, t, c) then
                well[c] = true
             end
          end
@@ -84,8 +87,9 @@ local function cleared(o, most)
 end
 
 --- What a test measures: a link or a pair of nodes, over one rail, alone or shared.
-function slow.key(t)
-   return ("%s %s %d"):format(t.sending, t.link or t.src .. ">" .. t.dst, t.rail or 1)
+function slow.key(test)
+   return ("%s %s %d"):format(test.sending, test.link or test.src .. ">" .. test.dst,
+      test.rail or 1)
 end
 
 --- Do low tests of one thing make it slow?  They were low again often enough, and have a ceiling:
@@ -107,29 +111,29 @@ function slow.is_settled(ratios, again, needed, ceiling)
 end
 
 -- Flows of a pair of which some were well and some were not: sets.lua says what that means.
-local function is_mixed(t, passed, ratios)
-   local key = slow.key(t)
-   return t.flow and passed[key] and #ratios[key] > 0
+local function is_mixed(test, passed, ratios)
+   local key = slow.key(test)
+   return test.flow and passed[key] and #ratios[key] > 0
 end
 
 -- Low tests that stayed low; how many things were well when measured again; and those that could
 -- not be measured again: first low test of each.
-local function confirmed(o)
+local function confirmed_low(survey)
    local passed, again, ratios, seen = {}, {}, {}, {}
    local low, passing, doubtful = {}, 0, {}
-   for _, t in o.each(o.results) do
+   for _, t in survey.each(survey.results) do
       local key = slow.key(t)
       passed[key] = passed[key] or t.class == "good" or t.part
       again[key] = (again[key] or 0) + (t.again and t.class == "low" and 1 or 0)
       ratios[key] = ratios[key] or {}
       table.insert(ratios[key], t.class == "low" and t.ratio or nil)
    end
-   for _, t in o.each(o.results) do
+   for _, t in survey.each(survey.results) do
       local key = slow.key(t)
       if is_mixed(t, passed, ratios) then
          seen[key] = true
       elseif t.class == "low" and not passed[key] and
-         slow.is_settled(ratios[key], again[key], o.needed, o.diagnosis.ceiling) then
+         slow.is_settled(ratios[key], again[key], survey.needed, survey.diagnosis.ceiling) then
          low[#low + 1] = t
       elseif t.class == "low" and not seen[key] then
          seen[key] = true
@@ -143,22 +147,22 @@ end
 ---------------------------------------------------------------- which component
 
 -- What a low test speaks against.
-local function accused(t, well, alive)
+local function accused_by(test, well, alive)
    local list, seen = {}, {}
-   local function add(c)
-      if not seen[c] then
-         seen[c] = true
-         list[#list + 1] = c
+   local function add_component(component)
+      if not seen[component] then
+         seen[component] = true
+         list[#list + 1] = component
       end
    end
-   for _, c in ipairs(t.route) do
+   for _, c in ipairs(test.route) do
       if not well[c] then
-         add(c)
+         add_component(c)
       end
    end
-   for _, c in ipairs((t.ratio or 0) < ACK_RATIO and stages.sure(t.back) or {}) do
+   for _, c in ipairs((test.ratio or 0) < ACK_RATIO and stages.sure(test.back) or {}) do
       if not alive[c] then
-         add(c)
+         add_component(c)
       end
    end
    return list
@@ -167,7 +171,7 @@ end
 local function by_component(low, well, alive)
    local map, without = {}, 0
    for _, t in ipairs(low) do
-      local list = accused(t, well, alive)
+      local list = accused_by(t, well, alive)
       without = without + (#list == 0 and 1 or 0)
       for _, c in ipairs(list) do
          map[c] = map[c] or {}
@@ -177,18 +181,18 @@ local function by_component(low, well, alive)
    return map, without
 end
 
-local function overlap(a, b)
+local function do_overlap(set, other)
    local n = 0
-   for t in pairs(a) do
-      n = n + (b[t] and 1 or 0)
+   for t in pairs(set) do
+      n = n + (other[t] and 1 or 0)
    end
    return n
 end
 
 -- Which of two comes first: by number, and a set after its first member.
-local function before(a, b)
-   local x, y = type(a) == "table" and a[1] or a, type(b) == "table" and b[1] or b
-   return x < y or x == y and type(a) == "number" and type(b) == "table"
+local function comes_before(one, other)
+   local x, y = type(one) == "table" and one[1] or one, type(other) == "table" and other[1] or other
+   return x < y or x == y and type(one) == "number" and type(other) == "table"
 end
 
 -- The component that explains most low tests; of those that explain as many the first.
@@ -196,15 +200,15 @@ local function best_of(map)
    local best, most = nil, 0
    for c, set in pairs(map) do
       local n = tables.size(set)
-      if n > most or n == most and n > 0 and before(c, best) then
+      if n > most or n == most and n > 0 and comes_before(c, best) then
          best, most = c, n
       end
    end
    return best, most
 end
 
-local function describe(o, c, set, ties, most)
-   local topo, low = o.topo, nil
+local function describe(survey, component, set, ties, most)
+   local topo, low = survey.topo, nil
    for t in pairs(set) do
       if not low or (t.ratio or 0) > (low.ratio or 0) then
          low = t
@@ -214,33 +218,36 @@ local function describe(o, c, set, ties, most)
    for i, other in ipairs(ties) do
       names[i] = stages.text({ other }, topo.components)
    end
-   local first, cap = c, topo.capacity[c]
-   if type(c) == "table" then
-      first, cap = c[1], math.huge
-      for _, member in ipairs(c) do
+   local first, cap = component, topo.capacity[component]
+   if type(component) == "table" then
+      first, cap = component[1], math.huge
+      for _, member in ipairs(component) do
          cap = math.min(cap, topo.capacity[member])
       end
    end
-   return { component = stages.text({ c }, topo.components),
-      left = math.min(1, (most[c] or 0) / cap), measured_Bps = most[c] or 0, capacity_Bps = cap,
+   return { component = stages.text({ component }, topo.components),
+      left = math.min(1, (most[component] or 0) / cap), measured_Bps = most[component] or 0,
+         capacity_Bps = cap,
       tests = tables.size(set), ["or"] = names, src = low.src_name, dst = low.dst_name,
-      kind = topo:kind(first), of = c ~= first and #c or nil,
-      where = c == first and topo:cable(c) or ("one of %d links, or several"):format(#c) }
+      kind = topo:kind(first), of = component ~= first and #component or nil,
+      where = component == first and topo:cable(component)
+         or ("one of %d links, or several"):format(#component) }
 end
 
--- Components that explain nearly the same tests as c, and no more.
-local function tied(map, c, set, n)
+-- Components that explain nearly the same tests as this one, and no more.
+local function tied_with(map, component, set, count)
    local ties = {}
    for other, others in pairs(map) do
-      if other ~= c and overlap(set, others) >= SAME_TESTS * n and tables.size(others) <= n then
+      if other ~= component and do_overlap(set, others) >= SAME_TESTS * count
+         and tables.size(others) <= count then
          ties[#ties + 1] = other
       end
    end
-   table.sort(ties, before)
+   table.sort(ties, comes_before)
    return ties
 end
 
-local function explain(o, low, well, alive, most)
+local function explain_low(survey, low, well, alive, most)
    local map, without = by_component(low, well, alive)
    local list = json.array {}
    while true do
@@ -249,7 +256,7 @@ local function explain(o, low, well, alive, most)
          return list, without
       end
       local set = tables.copy(map[c])
-      list[#list + 1] = describe(o, c, set, tied(map, c, set, n), most)
+      list[#list + 1] = describe(survey, c, set, tied_with(map, c, set, n), most)
       for other, others in pairs(map) do
          for t in pairs(set) do
             others[t] = nil
@@ -266,14 +273,14 @@ end
 -- @return array of { component, left, measured_Bps, capacity_Bps, tests, or, src, dst, where, kind,
 --   of = how many links, where it is one of a set }; how many low tests were well when measured
 --   again; how many others nothing explains; and low tests that could not be measured again
-function slow.of(o)
-   local most = shown(o)
-   local low, passing, doubtful = confirmed(o)
-   local well, alive = cleared(o, most)
-   local list, unexplained = explain(o, low, well, alive, most)
+function slow.of(survey)
+   local most = shown_by_all(survey)
+   local low, passing, doubtful = confirmed_low(survey)
+   local well, alive = cleared_components(survey, most)
+   local list, unexplained = explain_low(survey, low, well, alive, most)
    local open = {}
    for _, t in ipairs(doubtful) do
-      if #accused(t, well, alive) > 0 then
+      if #accused_by(t, well, alive) > 0 then
          open[#open + 1] = t
       else
          unexplained = unexplained + 1 -- others have shown all of its route to be well

@@ -20,21 +20,21 @@ function step.procid()
    return in_step and id and math.tointeger(tonumber(id)) or nil
 end
 
-local function probe(purpose, ...)
+local function run_probe(purpose, ...)
    return { sys.paths.libexecdir .. "/taut-probe", "survey", purpose, ... }
 end
 
 --- Take part for this node, showing nothing; returns only if that fails.
 -- @return nil, why
 function step.join(purpose)
-   return sys.exec(probe(purpose))
+   return sys.exec(run_probe(purpose))
 end
 
 --- Be the owner for somebody else, who reads the reports from standard output; returns only if that
 -- fails.
 -- @return nil, why
 function step.relay(purpose, options)
-   return sys.exec(probe(purpose, "--owner", json.encode(options)))
+   return sys.exec(run_probe(purpose, "--owner", json.encode(options)))
 end
 
 --- One line of taut-probe's: a report, or something to pass on.
@@ -75,7 +75,7 @@ end
 -- @return the last report; or nil and why there is none
 function step.hold(purpose, options, on)
    local state = { on = on }
-   local argv = probe(purpose, "--owner", json.encode(options))
+   local argv = run_probe(purpose, "--owner", json.encode(options))
    local proc, err = loop.spawn { argv = argv, max_line = step.REPORT_MAX,
       on_line = function(line) step.take_line(state, line) end,
       on_exit = function(what)

@@ -8,17 +8,17 @@ local EACH = 6  -- pairs of one finding that are measured again
 local MOST = 48 -- of all
 
 -- The worst pair of a finding and others evenly out of all of it.
-local function samples(m, f, most)
+local function sample_pairs(matrix, finding, most)
    local list, seen = {}, {}
    local worst
-   for _, k in ipairs(f.pairs) do
-      if not worst or (m:ratio(m:at(k)) or 0) < (m:ratio(m:at(worst)) or 0) then
+   for _, k in ipairs(finding.pairs) do
+      if not worst or (matrix:ratio(matrix:at(k)) or 0) < (matrix:ratio(matrix:at(worst)) or 0) then
          worst = k
       end
    end
-   local count = math.min(most, #f.pairs)
+   local count = math.min(most, #finding.pairs)
    for n = 0, count - 1 do
-      local k = n == 0 and worst or f.pairs[1 + n * #f.pairs // count]
+      local k = n == 0 and worst or finding.pairs[1 + n * #finding.pairs // count]
       if not seen[k] then
          seen[k] = true
          list[#list + 1] = k
@@ -29,46 +29,46 @@ end
 
 --- Pairs to be measured again alone: some of each finding, and what was void.
 -- @return array of keys
-function again.keys(m, list)
+function again.keys(matrix, list)
    local keys, seen, void = {}, {}, {}
-   local function add(k)
-      if not seen[k] and #keys < MOST then
-         seen[k] = true
-         keys[#keys + 1] = k
+   local function add_pair(key)
+      if not seen[key] and #keys < MOST then
+         seen[key] = true
+         keys[#keys + 1] = key
       end
    end
    for _, f in ipairs(list) do
-      f.asked = samples(m, f, EACH)
+      f.asked = sample_pairs(matrix, f, EACH)
       for _, k in ipairs(f.asked) do
-         add(k)
+         add_pair(k)
       end
    end
-   for k, class in pairs(m.class) do
+   for k, class in pairs(matrix.class) do
       if class == "void" then
          void[#void + 1] = k
       end
    end
    table.sort(void)
    for _, k in ipairs(void) do
-      add(k)
+      add_pair(k)
    end
    return keys
 end
 
 --- Take what the pairs showed when they were measured again: each finding is borne out or not.
-function again.confirm(m, list)
+function again.confirm(matrix, list)
    for _, f in ipairs(list) do
       local asked, low = 0, 0
       for _, k in ipairs(f.asked or {}) do
-         if m.again[k] and m.class[k] ~= "void" then
+         if matrix.again[k] and matrix.class[k] ~= "void" then
             asked = asked + 1
-            low = low + (m.class[k] == "low" and 1 or 0)
+            low = low + (matrix.class[k] == "low" and 1 or 0)
          end
       end
       if asked > 0 then
          f.again = { asked = asked, low = low }
          f.confirmed = 2 * low >= asked
-         findings.figures(m, f)
+         findings.figures(matrix, f)
       end
    end
 end
@@ -90,10 +90,10 @@ local function is_covered(keys, seen)
 end
 
 --- Take in what is found now: pairs that were void may have turned out low.
--- @param m matrix
+-- @param matrix matrix
 -- @param list the findings of the first look, with `asked`
 -- @param now findings.find of the matrix as it is after the second look
-function again.merge(m, list, now)
+function again.merge(matrix, list, now)
    local old, seen = {}, {}
    for _, f in ipairs(list) do
       old[f.kind .. " " .. f.name] = f
@@ -103,7 +103,7 @@ function again.merge(m, list, now)
       local before = old[f.kind .. " " .. f.name]
       if before then
          before.pairs, before.clear = f.pairs, f.clear
-         findings.figures(m, before)
+         findings.figures(matrix, before)
       elseif not is_covered(f.pairs, seen) then
          f.asked = f.pairs
          list[#list + 1] = f

@@ -13,14 +13,14 @@ local MOST = 0.8   -- of the pairs across a component that are slow, before it i
 local SAME = 0.95  -- of two components' slow pairs that are the same, before they are one
 local LEAST = 2    -- slow pairs: a single one is a pair
 
--- Capacity that a good pair showed of component c, or is as good as.
-local function clears(m, k, topo, c, most)
-   if m.mode == "latency" then
+-- Capacity that a good pair showed of a component, or is as good as.
+local function clears_component(matrix, key, topo, component, most)
+   if matrix.mode == "latency" then
       return true -- what is late on the way would have made it late
    end
-   local streams = m.loads and m.loads[k] and m.loads[k][c] or 1
-   local capacity = topo.capacity[c] / streams
-   return m.bw[k] >= m.good * capacity or m.bw[k] >= most * m.expected[k]
+   local streams = matrix.loads and matrix.loads[key] and matrix.loads[key][component] or 1
+   local capacity = topo.capacity[component] / streams
+   return matrix.bw[key] >= matrix.good * capacity or matrix.bw[key] >= most * matrix.expected[key]
 end
 
 -- The list keeps the order; `of` finds one by its component number or shared stage.
@@ -36,16 +36,16 @@ local function candidate(list, topo, key)
 end
 
 -- One candidate for each component, and each shared stage, on the way of a slow pair.
-local function of_low_pairs(m, topo, number, pause)
+local function of_low_pairs(matrix, topo, number, pause)
    local list, route, low = { of = {} }, {}, {}
-   for k, class in pairs(m.class) do
+   for k, class in pairs(matrix.class) do
       if class == "low" then
          low[#low + 1] = k
       end
    end
    table.sort(low)
    for _, k in ipairs(low) do
-      local i, j = m:at(k)
+      local i, j = matrix:at(k)
       pause()
       for _, stage in ipairs(topo:route(number[i], number[j], route) or {}) do
          table.insert(candidate(list, topo, stage).low, k)
@@ -54,15 +54,16 @@ local function of_low_pairs(m, topo, number, pause)
    return list, low
 end
 
-local function count_clears(m, topo, number, list, most, pause)
-   for i = 1, m.n do
+local function count_clears(matrix, topo, number, list, most, pause)
+   for i = 1, matrix.n do
       pause()
-      for j = 1, m.n do
-         local k = m:key(i, j)
-         if m.class[k] == "good" then
+      for j = 1, matrix.n do
+         local k = matrix:key(i, j)
+         if matrix.class[k] == "good" then
             for _, stage in ipairs(topo:route(number[i], number[j]) or {}) do
                local c = list.of[stage]
-               if c and (type(stage) == "table" or clears(m, k, topo, stage, most)) then
+               if c and (type(stage) == "table" or clears_component(matrix, k, topo, stage,
+                  most)) then
                   c.clear = c.clear + 1
                end
             end
@@ -72,18 +73,18 @@ local function count_clears(m, topo, number, list, most, pause)
 end
 
 -- Of a set of links one broken member of n slows the pairs that are hashed onto it: about 1 in n.
-local function least_share(c)
-   return c.kind == "set" and 0.5 / #c.key or MOST
+local function least_share(component)
+   return component.kind == "set" and 0.5 / #component.key or MOST
 end
 
-local function is_blamed(c, rest)
-   return #rest >= LEAST and #rest >= least_share(c) * (#rest + c.clear)
+local function is_blamed(component, rest)
+   return #rest >= LEAST and #rest >= least_share(component) * (#rest + component.clear)
 end
 
 ---------------------------------------------------------------- several components as one
 
-local function router_of(topo, c)
-   return topo.router_name[topo:from(c)]
+local function router_of(topo, component)
+   return topo.router_name[topo:from(component)]
 end
 
 -- Links that leave each router.
@@ -98,7 +99,7 @@ local function count_ports(topo)
    return count
 end
 
-local function union(members)
+local function union_of(members)
    local list, seen = {}, {}
    for _, c in ipairs(members) do
       for _, k in ipairs(c.low) do
@@ -112,27 +113,27 @@ local function union(members)
    return list
 end
 
--- Adds member c to the group of that kind and name.
-local function group(groups, kind, name, c)
+-- Adds a component to the group of that kind and name.
+local function add_to_group(groups, kind, name, component)
    local id = kind .. " " .. name
    if not groups[id] then
       groups[id] = { kind = kind, name = name, members = {} }
       groups[#groups + 1] = groups[id]
    end
-   table.insert(groups[id].members, c)
+   table.insert(groups[id].members, component)
 end
 
 -- The things that a blamed component is part of.
-local function group_one(groups, topo, c)
-   if c.kind ~= "link" then
-      return group(groups, "node", topo.nodes[topo:ends(c.key)[1]], c)
+local function group_component(groups, topo, component)
+   if component.kind ~= "link" then
+      return add_to_group(groups, "node", topo.nodes[topo:ends(component.key)[1]], component)
    end
-   local back, name = topo:opposite(c.key), topo.components[c.key]
-   group(groups, "router", router_of(topo, c.key), c)
+   local back, name = topo:opposite(component.key), topo.components[component.key]
+   add_to_group(groups, "router", router_of(topo, component.key), component)
    if back then
       local other = topo.components[back]
-      group(groups, "router", router_of(topo, back), c)
-      group(groups, "cable", name < other and name or other, c)
+      add_to_group(groups, "router", router_of(topo, back), component)
+      add_to_group(groups, "cable", name < other and name or other, component)
    end
 end
 
@@ -142,13 +143,13 @@ local function add_wholes(list, topo)
    local groups, ports = {}, count_ports(topo)
    for _, c in ipairs(list) do
       if c.kind ~= "set" and is_blamed(c, c.low) then
-         group_one(groups, topo, c)
+         group_component(groups, topo, c)
       end
    end
    for _, g in ipairs(groups) do
       local enough = g.kind == "router" and math.max(3, 1.5 * ports[g.name]) or 2
       if #g.members >= enough then
-         g.low, g.clear = union(g.members), 0
+         g.low, g.clear = union_of(g.members), 0
          for _, c in ipairs(g.members) do
             g.clear = g.clear + c.clear
          end
@@ -162,28 +163,28 @@ end
 -- The smallest thing that explains as much; a set of links only where nothing single does.
 local RANK = { tx = 1, rx = 1, link = 1, node = 2, cable = 2, router = 3, set = 4 }
 
-local function without(list, taken)
-   return tables.filter(list, function(k) return not taken[k] end)
+local function without_taken(list, taken)
+   return tables.filter(list, function(key) return not taken[key] end)
 end
 
-local function better(c, rest, best, best_rest)
+local function is_better(one, rest, best, best_rest)
    if not best then
       return true
-   elseif (c.kind == "set") ~= (best.kind == "set") then
+   elseif (one.kind == "set") ~= (best.kind == "set") then
       return best.kind == "set"
    elseif #rest ~= #best_rest then
       return #rest > #best_rest
-   elseif RANK[c.kind] ~= RANK[best.kind] then
-      return RANK[c.kind] < RANK[best.kind]
+   elseif RANK[one.kind] ~= RANK[best.kind] then
+      return RANK[one.kind] < RANK[best.kind]
    end
-   return c.clear < best.clear
+   return one.clear < best.clear
 end
 
 local function best_of(list, taken)
    local best, best_rest
    for _, c in ipairs(list) do
-      local rest = without(c.low, taken)
-      if is_blamed(c, rest) and better(c, rest, best, best_rest) then
+      local rest = without_taken(c.low, taken)
+      if is_blamed(c, rest) and is_better(c, rest, best, best_rest) then
          best, best_rest = c, rest
       end
    end
@@ -197,8 +198,8 @@ local function tied_with(list, best, rest, taken)
       mine[k] = true
    end
    for _, c in ipairs(RANK[best.kind] == 1 and list or {}) do
-      local others = c ~= best and RANK[c.kind] == 1 and without(c.low, taken) or {}
-      local same = tables.sum(others, function(k) return mine[k] and 1 or 0 end)
+      local others = c ~= best and RANK[c.kind] == 1 and without_taken(c.low, taken) or {}
+      local same = tables.sum(others, function(key) return mine[key] and 1 or 0 end)
       if same > 0 and same >= SAME * math.max(#rest, #others) and is_blamed(c, others) then
          tied[#tied + 1] = c.key
       end
@@ -207,27 +208,27 @@ local function tied_with(list, best, rest, taken)
 end
 
 --- Explain the slow pairs.
--- @param m matrix (see data.lua)
+-- @param matrix matrix (see data.lua)
 -- @param topo topology
 -- @param number array: row → node number of the topology
--- @param o { clear_most = share of its expectation with which a pair clears all it crosses,
+-- @param options { clear_most = share of its expectation with which a pair clears all it crosses,
 --   pause = function called often, for a caller that must not block }
 -- @return array of { kind = "tx", "rx", "link", "set" (key = component or set), "node", "cable" or
 --   "router" (name, members), pairs = keys, clear = good pairs across it, tied = components };
 --   array of the keys that nothing explains
-function blame.components(m, topo, number, o)
-   local list, low = of_low_pairs(m, topo, number, o.pause)
+function blame.components(matrix, topo, number, options)
+   local list, low = of_low_pairs(matrix, topo, number, options.pause)
    local found, taken = {}, {}
    if #low > 0 then
-      count_clears(m, topo, number, list, o.clear_most, o.pause)
+      count_clears(matrix, topo, number, list, options.clear_most, options.pause)
       add_wholes(list, topo)
    end
    while true do
       local best, rest = best_of(list, taken)
       if not best then
-         return found, without(low, taken)
+         return found, without_taken(low, taken)
       end
-      o.pause()
+      options.pause()
       found[#found + 1] = { kind = best.kind, key = best.key, name = best.name,
          members = best.members, tied = tied_with(list, best, rest, taken), pairs = rest,
          clear = best.clear }
@@ -240,17 +241,17 @@ end
 --- What slow pairs cross and no good pair clears: all there is to say of single ones.
 -- @param keys array of pairs
 -- @return array, in the order of keys, of arrays of components (shared stages left out)
-function blame.possible(m, topo, number, keys, o)
+function blame.possible(matrix, topo, number, keys, options)
    local list, routes = { of = {} }, {}
    for n, k in ipairs(keys) do
-      local i, j = m:at(k)
+      local i, j = matrix:at(k)
       routes[n] = topo:route(number[i], number[j]) or {}
       for _, stage in ipairs(routes[n]) do
          candidate(list, topo, stage)
       end
    end
    if #keys > 0 then
-      count_clears(m, topo, number, list, o.clear_most, o.pause)
+      count_clears(matrix, topo, number, list, options.clear_most, options.pause)
    end
    for n, route in ipairs(routes) do
       local left = tables.filter(route, function(stage)

@@ -12,32 +12,33 @@ cells.VOID = "#9db0c4"  -- bluish: no shade of the scale is
 cells.ABSENT = "#dfe5ea"
 
 --- How large a square is, in pixels, and how many nodes it stands for in each direction.
-function cells.size(n)
-   local bin = (n + MOST - 1) // MOST
-   local squares = (n + bin - 1) // bin
+function cells.size(nodes)
+   local bin = (nodes + MOST - 1) // MOST
+   local squares = (nodes + bin - 1) // bin
    local px = squares <= 20 and 40 or squares <= 36 and 26 or squares <= 64 and 15
       or math.max(1, 1024 // squares)
    return px, bin, squares
 end
 
 -- The slowest pair of a square, and what is the case where none has a figure.
-local function worst_in(m, row, column, bin)
+local function worst_in(matrix, row, column, bin)
    local worst, state
-   for i = (row - 1) * bin + 1, math.min(row * bin, m.n) do
-      for j = (column - 1) * bin + 1, math.min(column * bin, m.n) do
-         local r = m:ratio(i, j)
+   for i = (row - 1) * bin + 1, math.min(row * bin, matrix.n) do
+      for j = (column - 1) * bin + 1, math.min(column * bin, matrix.n) do
+         local r = matrix:ratio(i, j)
          if r and (not worst or r < worst) then
             worst = r
          end
-         state = state or i ~= j and (m.class[m:key(i, j)] == "void" and "void" or "absent")
+         state = state or i ~= j and (matrix.class[matrix:key(i, j)] == "void" and "void"
+            or "absent")
       end
    end
    return worst, state
 end
 
 -- Colour of a square, and its share of the expectation if it has one.
-local function fill_of(m, row, column, bin)
-   local r, state = worst_in(m, row, column, bin)
+local function fill_of(matrix, row, column, bin)
+   local r, state = worst_in(matrix, row, column, bin)
    if r then
       return colour.heat(math.floor(math.min(r, 1) * (STEPS - 1) + 0.5) / (STEPS - 1)), r
    end
@@ -45,9 +46,9 @@ local function fill_of(m, row, column, bin)
 end
 
 -- Runs of one colour in a row become one shape, all shapes of a colour one path.
-local function draw_paths(doc, m, x, y, px, bin, squares)
+local function draw_paths(doc, matrix, x, y, px, bin, squares)
    local paths, order = {}, {}
-   local function put(fill, row, first, last)
+   local function put_squares(fill, row, first, last)
       if fill ~= NOTHING then
          if not paths[fill] then
             paths[fill] = {}
@@ -60,15 +61,15 @@ local function draw_paths(doc, m, x, y, px, bin, squares)
    for row = 1, squares do
       local fill, first = nil, 1
       for column = 1, squares do
-         local now = fill_of(m, row, column, bin)
+         local now = fill_of(matrix, row, column, bin)
          if now ~= fill then
             if fill then
-               put(fill, row, first, column - 1)
+               put_squares(fill, row, first, column - 1)
             end
             fill, first = now, column
          end
       end
-      put(fill, row, first, squares)
+      put_squares(fill, row, first, squares)
    end
    table.sort(order)
    for _, fill in ipairs(order) do
@@ -76,18 +77,19 @@ local function draw_paths(doc, m, x, y, px, bin, squares)
    end
 end
 
-local function draw_squares(doc, m, x, y, px, tip_of)
+local function draw_squares(doc, matrix, x, y, px, tip_of)
    local void = doc:hatch(cells.ABSENT, cells.VOID)
-   for i = 1, m.n do
-      for j = 1, m.n do
-         local fill, r = fill_of(m, i, j, 1)
+   for i = 1, matrix.n do
+      for j = 1, matrix.n do
+         local fill, r = fill_of(matrix, i, j, 1)
          local left, top = x + (j - 1) * px, y + (i - 1) * px
          if i ~= j then
             doc:rect(left, top, px, px, { fill = fill == cells.VOID and void or fill,
                shape_rendering = "crispEdges", tip = tip_of(i, j) })
          end
          if r and px >= 24 then
-            local figure = m.mode == "latency" and m.median_ns[m:key(i, j)] / 1e3 or 100 * r
+            local figure = matrix.mode == "latency" and matrix.median_ns[matrix:key(i, j)] / 1e3
+               or 100 * r
             doc:text(left + px / 2, top + px / 2 + 4, ("%.0f"):format(figure), {
                anchor = "middle", size = px >= 36 and 12 or 9.5, fill = colour.ink(fill),
                pointer_events = "none" })
@@ -97,11 +99,11 @@ local function draw_squares(doc, m, x, y, px, tip_of)
 end
 
 -- A dot in each slow square, where there is room: nobody has to compare shades.
-local function draw_dots(doc, m, x, y, px)
+local function draw_dots(doc, matrix, x, y, px)
    doc:open { fill = "#1769c4", stroke = "#ffffff", stroke_width = 0.8, pointer_events = "none" }
-   for k, class in pairs(m.class) do
+   for k, class in pairs(matrix.class) do
       if class == "low" then
-         local i, j = m:at(k)
+         local i, j = matrix:at(k)
          local r = px >= 24 and 3 or px / 4.5
          local off = px >= 24 and px - 6 or px / 2
          doc:circle(x + (j - 1) * px + off, y + (i - 1) * px + (px >= 24 and 6 or off), r)
@@ -112,19 +114,19 @@ end
 
 --- Draw all squares.
 -- @param doc SVG document
--- @param m matrix
+-- @param matrix matrix
 -- @param x, y upper left corner, whole pixels
 -- @param tip_of function(i, j) → text at the pointer
 -- @return width and height in pixels
-function cells.draw(doc, m, x, y, tip_of)
-   local px, bin, squares = cells.size(m.n)
-   if m.n <= TIPS then
-      draw_squares(doc, m, x, y, px, tip_of)
+function cells.draw(doc, matrix, x, y, tip_of)
+   local px, bin, squares = cells.size(matrix.n)
+   if matrix.n <= TIPS then
+      draw_squares(doc, matrix, x, y, px, tip_of)
    else
-      draw_paths(doc, m, x, y, px, bin, squares)
+      draw_paths(doc, matrix, x, y, px, bin, squares)
    end
    if bin == 1 and px >= 8 then
-      draw_dots(doc, m, x, y, px)
+      draw_dots(doc, matrix, x, y, px)
    end
    return squares * px
 end

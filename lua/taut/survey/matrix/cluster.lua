@@ -9,13 +9,13 @@ local DENSE = 0.6    -- of its pairs that are slow
 
 -- Slow and all measured pairs per row and column; those of rows and columns named already are left
 -- out, or every column would look slow next to a few slow rows.
-local function counts(m, low, out_row, out_column)
+local function count_lines(matrix, low, out_row, out_column)
    local row, column = {}, {}
-   for i = 1, m.n do
+   for i = 1, matrix.n do
       row[i], column[i] = { low = 0, all = 0 }, { low = 0, all = 0 }
    end
-   for k, class in pairs(m.class) do
-      local i, j = m:at(k)
+   for k, class in pairs(matrix.class) do
+      local i, j = matrix:at(k)
       if class ~= "void" and not out_row[i] and not out_column[j] then
          row[i].all, column[j].all = row[i].all + 1, column[j].all + 1
          if low[k] then
@@ -36,10 +36,10 @@ local function worst_line(list)
    return best
 end
 
-local function keys_of(m, low, is_in)
+local function keys_of(matrix, low, is_in)
    local list = {}
    for k in pairs(low) do
-      local i, j = m:at(k)
+      local i, j = matrix:at(k)
       if is_in(i, j) then
          list[#list + 1] = k
       end
@@ -48,18 +48,18 @@ local function keys_of(m, low, is_in)
    return list
 end
 
-local function take_lines(m, low, found)
+local function take_lines(matrix, low, found)
    local out_row, out_column = {}, {}
    while true do
-      local row, column = counts(m, low, out_row, out_column)
+      local row, column = count_lines(matrix, low, out_row, out_column)
       local i, j = worst_line(row), worst_line(column)
       if not i and not j then
          return
       end
       local is_row = i and (not j or row[i].low >= column[j].low)
       local line = is_row and row[i] or column[j]
-      local keys = keys_of(m, low, function(a, b)
-         return is_row and a == i or not is_row and b == j
+      local keys = keys_of(matrix, low, function(one, other)
+         return is_row and one == i or not is_row and other == j
       end)
       found[#found + 1] = { kind = is_row and "row" or "column", at = is_row and i or j,
          pairs = keys, clear = line.all - line.low }
@@ -75,44 +75,44 @@ local function take_lines(m, low, found)
 end
 
 -- Slow columns of a row, as an ordered list.
-local function columns_of(m, low, i)
+local function columns_of(matrix, low, row)
    local list = {}
-   for j = 1, m.n do
-      if low[m:key(i, j)] then
+   for j = 1, matrix.n do
+      if low[matrix:key(row, j)] then
          list[#list + 1] = j
       end
    end
    return list
 end
 
-local function overlap(a, b)
+local function overlap(columns, others)
    local has, same = {}, 0
-   for _, j in ipairs(a) do
+   for _, j in ipairs(columns) do
       has[j] = true
    end
-   for _, j in ipairs(b) do
+   for _, j in ipairs(others) do
       same = same + (has[j] and 1 or 0)
    end
-   return same / math.max(#a, #b)
+   return same / math.max(#columns, #others)
 end
 
--- Rows whose slow columns are nearly those of row i.
-local function rows_like(m, low, i, mine)
+-- Rows whose slow columns are nearly those of this row.
+local function rows_like(matrix, low, row, mine)
    local rows = {}
-   for a = 1, m.n do
-      local theirs = columns_of(m, low, a)
-      if a == i or #theirs > 0 and overlap(mine, theirs) >= 0.5 then
+   for a = 1, matrix.n do
+      local theirs = columns_of(matrix, low, a)
+      if a == row or #theirs > 0 and overlap(mine, theirs) >= 0.5 then
          rows[#rows + 1] = a
       end
    end
    return rows
 end
 
-local function take_blocks(m, low, found, pause)
-   for i = 1, m.n do
+local function take_blocks(matrix, low, found, pause)
+   for i = 1, matrix.n do
       pause()
-      local columns = columns_of(m, low, i)
-      local rows = #columns > 0 and rows_like(m, low, i, columns) or {}
+      local columns = columns_of(matrix, low, i)
+      local rows = #columns > 0 and rows_like(matrix, low, i, columns) or {}
       local in_row, in_column = {}, {}
       for _, a in ipairs(rows) do
          in_row[a] = true
@@ -120,7 +120,9 @@ local function take_blocks(m, low, found, pause)
       for _, b in ipairs(columns) do
          in_column[b] = true
       end
-      local keys = keys_of(m, low, function(a, b) return in_row[a] and in_column[b] end)
+      local keys = keys_of(matrix, low, function(one, other)
+         return in_row[one] and in_column[other]
+      end)
       if #rows > 1 and #columns > 1 and #keys >= BLOCK and #keys >= DENSE * #rows * #columns then
          found[#found + 1] = { kind = "block", rows = rows, columns = columns, pairs = keys,
             clear = #rows * #columns - #keys }
@@ -132,19 +134,19 @@ local function take_blocks(m, low, found, pause)
 end
 
 --- Group slow pairs.
--- @param m matrix
+-- @param matrix matrix
 -- @param keys array of slow pairs
 -- @param pause called often
 -- @return array of { kind = "row", "column" (at = number) or "block" (rows, columns), pairs,
 --   clear }; array of the keys that are in none
-function cluster.find(m, keys, pause)
+function cluster.find(matrix, keys, pause)
    local low, found, rest = {}, {}, {}
    for _, k in ipairs(keys) do
       low[k] = true
    end
-   take_lines(m, low, found)
+   take_lines(matrix, low, found)
    pause()
-   take_blocks(m, low, found, pause)
+   take_blocks(matrix, low, found, pause)
    for _, k in ipairs(keys) do
       if low[k] then
          rest[#rest + 1] = k

@@ -10,13 +10,14 @@ local Data = {}
 Data.__index = Data
 
 --- @param names of the nodes, in the order of rows and columns (the topology's)
--- @param o { good = least share of the expectation that is good, mode = "stream" or "latency",
---   apart = pairs that nothing joins, so that they are not measured, or nil }
+-- @param options { good = least share of the expectation that is good, mode = "stream" or
+--   "latency", apart = pairs that nothing joins, so that they are not measured, or nil }
 -- @return an empty matrix
-function data.new(names, o)
-   o = o or {}
-   local self = setmetatable({ names = names, n = #names, index = {}, good = o.good or 0.75,
-      mode = o.mode or "stream", apart = o.apart or 0, bw = {}, expected = {}, class = {},
+function data.new(names, options)
+   options = options or {}
+   local self = setmetatable({ names = names, n = #names, index = {}, good = options.good or 0.75,
+      mode = options.mode or "stream", apart = options.apart or 0, bw = {}, expected = {},
+         class = {},
       why = {}, again = {}, median_ns = {}, p99_ns = {}, hops = {} }, Data)
    for i, name in ipairs(names) do
       self.index[name] = i
@@ -24,32 +25,32 @@ function data.new(names, o)
    return self
 end
 
-function Data:key(i, j)
-   return (i - 1) * self.n + j
+function Data:key(row, column)
+   return (row - 1) * self.n + column
 end
 
 --- Row and column of a key.
-function Data:at(k)
-   return (k - 1) // self.n + 1, (k - 1) % self.n + 1
+function Data:at(key)
+   return (key - 1) // self.n + 1, (key - 1) % self.n + 1
 end
 
 --- Take what was measured of a pair; a later measurement replaces an earlier one.
--- @param i, j sender, receiver
--- @param r { bw_Bps, expected_Bps, class, why, again = measured alone once more, and of a latency
---   lat_ns = { median, p99 }, hops = links on the route }
-function Data:set(i, j, r)
-   local k = self:key(i, j)
-   self.class[k], self.why[k] = r.class, r.why
-   self.bw[k], self.expected[k] = r.bw_Bps, r.expected_Bps
-   self.again[k] = r.again or self.again[k]
-   self.median_ns[k] = r.lat_ns and r.lat_ns.median
-   self.p99_ns[k] = r.lat_ns and r.lat_ns.p99
-   self.hops[k] = r.hops
+-- @param row, column sender, receiver
+-- @param result { bw_Bps, expected_Bps, class, why, again = measured alone once more, and of a
+--   latency lat_ns = { median, p99 }, hops = links on the route }
+function Data:set(row, column, result)
+   local k = self:key(row, column)
+   self.class[k], self.why[k] = result.class, result.why
+   self.bw[k], self.expected[k] = result.bw_Bps, result.expected_Bps
+   self.again[k] = result.again or self.again[k]
+   self.median_ns[k] = result.lat_ns and result.lat_ns.median
+   self.p99_ns[k] = result.lat_ns and result.lat_ns.p99
+   self.hops[k] = result.hops
 end
 
 --- Share of the expectation that a pair reached; nil where there is no figure.
-function Data:ratio(i, j)
-   local k = self:key(i, j)
+function Data:ratio(row, column)
+   local k = self:key(row, column)
    local class = self.class[k]
    return (class == "good" or class == "low") and self.bw[k] and (self.expected[k] or 0) > 0
       and self.bw[k] / self.expected[k] or nil

@@ -13,49 +13,49 @@ local PATH_MAX = 4000
 ---------------------------------------------------------------- CSV
 
 -- RFC 4180; a text that a spreadsheet would take for a formula gets an apostrophe before it.
-local function cell(v)
-   if v == nil then
+local function csv_cell(value)
+   if value == nil then
       return ""
-   elseif math.type(v) == "float" then
-      return ("%.6g"):format(v)
-   elseif type(v) ~= "string" then
-      return tostring(v)
+   elseif math.type(value) == "float" then
+      return ("%.6g"):format(value)
+   elseif type(value) ~= "string" then
+      return tostring(value)
    end
-   v = v:gsub("%c", " ")
-   if v:find "^[=+@-]" then
-      v = "'" .. v
+   value = value:gsub("%c", " ")
+   if value:find "^[=+@-]" then
+      value = "'" .. value
    end
-   return v:find '[",]' and '"' .. v:gsub('"', '""') .. '"' or v
+   return value:find '[",]' and '"' .. value:gsub('"', '""') .. '"' or value
 end
 
-local function line(list, n)
-   local parts = tables.fill(1, n, function(i) return cell(list[i]) end)
+local function json_line(list, count)
+   local parts = tables.fill(1, count, function(index) return csv_cell(list[index]) end)
    return table.concat(parts, ",") .. "\r\n"
 end
 
 --- One line for each pair, in the order of rows and columns.
--- @param m matrix
+-- @param matrix matrix
 -- @return text
-function files.csv(m)
-   local latency = m.mode == "latency"
-   local parts = { latency and line({ "from", "to", "median_ns", "p99_ns", "usual_ns", "class",
-      "measured_again", "why" }, 8) or line({ "from", "to", "bw_Bps", "expected_Bps", "ratio",
+function files.csv(matrix)
+   local latency = matrix.mode == "latency"
+   local parts = { latency and json_line({ "from", "to", "median_ns", "p99_ns", "usual_ns", "class",
+      "measured_again", "why" }, 8) or json_line({ "from", "to", "bw_Bps", "expected_Bps", "ratio",
       "class", "measured_again", "why" }, 8) }
-   for i = 1, m.n do
-      for j = 1, m.n do
-         local k = m:key(i, j)
-         local class, again = m.class[k], m.again[k] and "yes" or "no"
+   for i = 1, matrix.n do
+      for j = 1, matrix.n do
+         local k = matrix:key(i, j)
+         local class, again = matrix.class[k], matrix.again[k] and "yes" or "no"
          if i ~= j and latency then
-            local usual = class ~= "void" and m.expected[k]
-            parts[#parts + 1] = line({ m.names[i], m.names[j], m.median_ns[k], m.p99_ns[k],
-               usual and math.floor(1e9 / usual + 0.5) or nil, class or "none", again,
-               m.why[k] }, 8)
+            local usual = class ~= "void" and matrix.expected[k]
+            parts[#parts + 1] = json_line({ matrix.names[i], matrix.names[j], matrix.median_ns[k],
+               matrix.p99_ns[k], usual and math.floor(1e9 / usual + 0.5) or nil, class or "none",
+               again, matrix.why[k] }, 8)
          elseif i ~= j then
             local void = class == "void" or not class
-            parts[#parts + 1] = line({ m.names[i], m.names[j],
-               not void and math.floor(m.bw[k] + 0.5) or nil,
-               m.expected[k] and math.floor(m.expected[k] + 0.5) or nil, m:ratio(i, j),
-               class or "none", again, m.why[k] }, 8)
+            parts[#parts + 1] = json_line({ matrix.names[i], matrix.names[j],
+               not void and math.floor(matrix.bw[k] + 0.5) or nil,
+               matrix.expected[k] and math.floor(matrix.expected[k] + 0.5) or nil,
+               matrix:ratio(i, j), class or "none", again, matrix.why[k] }, 8)
          end
       end
    end
@@ -65,12 +65,12 @@ end
 ---------------------------------------------------------------- JSON
 
 -- Rows of figures; null where there is none.
-local function rows_of(m, get)
+local function rows_of(matrix, get)
    local rows = json.array {}
-   for i = 1, m.n do
+   for i = 1, matrix.n do
       local row = json.array {}
-      for j = 1, m.n do
-         local v = get(m:key(i, j), i, j)
+      for j = 1, matrix.n do
+         local v = get(matrix:key(i, j), i, j)
          row[j] = v == nil and json.null or v
       end
       rows[i] = row
@@ -78,8 +78,8 @@ local function rows_of(m, get)
    return rows
 end
 
-local function whole(v)
-   return v and math.floor(v + 0.5)
+local function whole_or_null(value)
+   return value and math.floor(value + 0.5)
 end
 
 -- `cells` are for the picture only: `class` has every pair.
@@ -95,28 +95,39 @@ local function without_cells(findings)
 end
 
 --- Everything, as data: matrices are rows (senders) of columns (receivers) in the order of `nodes`.
--- @param m matrix
--- @param o { findings (with `text`), unnamed, info = table of what it was measured with }
+-- @param matrix matrix
+-- @param options { findings (with `text`), unnamed, info = table of what it was measured with }
 -- @return text
-function files.json(m, o)
-   local has = function(k) return m.class[k] == "good" or m.class[k] == "low" end
-   local d = { nodes = json.array(m.names), mode = m.mode, good = m.good, summary = m:summary(),
-      findings = without_cells(o.findings), unnamed = o.unnamed, info = o.info,
-      class = rows_of(m, function(k, i, j) return i ~= j and (m.class[k] or "none") or nil end),
+function files.json(matrix, options)
+   local has_figure = function(key)
+      return matrix.class[key] == "good" or matrix.class[key] == "low"
+   end
+   local d = { nodes = json.array(matrix.names), mode = matrix.mode, good = matrix.good,
+      summary = matrix:summary(),
+      findings = without_cells(options.findings), unnamed = options.unnamed, info = options.info,
+      class = rows_of(matrix, function(key, row, column)
+         return row ~= column and (matrix.class[key] or "none") or nil
+      end),
       why = json.array {} }
-   if m.mode == "latency" then
-      d.median_ns = rows_of(m, function(k) return has(k) and m.median_ns[k] or nil end)
-      d.p99_ns = rows_of(m, function(k) return has(k) and m.p99_ns[k] or nil end)
+   if matrix.mode == "latency" then
+      d.median_ns = rows_of(matrix, function(key)
+         return has_figure(key) and matrix.median_ns[key] or nil
+      end)
+      d.p99_ns = rows_of(matrix, function(key)
+         return has_figure(key) and matrix.p99_ns[key] or nil
+      end)
    else
-      d.bw_Bps = rows_of(m, function(k) return has(k) and whole(m.bw[k]) or nil end)
-      d.expected_Bps = rows_of(m, function(k) return whole(m.expected[k]) end)
+      d.bw_Bps = rows_of(matrix, function(key)
+         return has_figure(key) and whole_or_null(matrix.bw[key]) or nil
+      end)
+      d.expected_Bps = rows_of(matrix, function(key) return whole_or_null(matrix.expected[key]) end)
    end
-   for k, why in pairs(m.why) do
-      local i, j = m:at(k)
-      d.why[#d.why + 1] = { from = m.names[i], to = m.names[j], why = why }
+   for k, why in pairs(matrix.why) do
+      local i, j = matrix:at(k)
+      d.why[#d.why + 1] = { from = matrix.names[i], to = matrix.names[j], why = why }
    end
-   table.sort(d.why, function(a, b)
-      return a.from < b.from or a.from == b.from and a.to < b.to
+   table.sort(d.why, function(one, other)
+      return one.from < other.from or one.from == other.from and one.to < other.to
    end)
    return json.encode(d) .. "\n"
 end
@@ -179,11 +190,11 @@ function files.uses_stdout(want)
 end
 
 --- Write the files that were asked for.
--- @param m matrix
--- @param o as for json, and for the picture subtitle, levels
+-- @param matrix matrix
+-- @param options as for json, and for the picture subtitle, levels
 -- @param want { csv, json, svg, png = paths or nil }
 -- @return array of what went wrong
-function files.write(m, o, want)
+function files.write(matrix, options, want)
    local wrong = {}
    local function note(ok, err)
       if not ok then
@@ -191,12 +202,12 @@ function files.write(m, o, want)
       end
    end
    if want.csv then
-      note(save.text(want.csv, files.csv(m)))
+      note(save.text(want.csv, files.csv(matrix)))
    end
    if want.json then
-      note(save.text(want.json, files.json(m, o)))
+      note(save.text(want.json, files.json(matrix, options)))
    end
-   local text = (want.svg or want.png) and picture.svg(m, o)
+   local text = (want.svg or want.png) and picture.svg(matrix, options)
    if want.svg then
       note(save.text(want.svg, text))
    end

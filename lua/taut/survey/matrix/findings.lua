@@ -15,32 +15,33 @@ local function name_of(topo, stage)
    if type(stage) ~= "table" then
       return topo.components[stage]
    end
-   local list = tables.map(stage, function(c) return topo.components[c] end)
+   local list = tables.map(stage, function(component) return topo.components[component] end)
    return table.concat(list, ", ")
 end
 
 -- Names, and for links the cable to look at.
-local function from_routes(topo, e)
-   local f = { kind = e.kind, pairs = e.pairs, clear = e.clear, tied = {}, parts = {},
-      name = e.name or name_of(topo, e.key) }
-   for i, c in ipairs(e.tied) do
+local function from_routes(topo, explained)
+   local f = { kind = explained.kind, pairs = explained.pairs, clear = explained.clear, tied = {},
+      parts = {},
+      name = explained.name or name_of(topo, explained.key) }
+   for i, c in ipairs(explained.tied) do
       f.tied[i] = topo.components[c]
    end
-   for i, c in ipairs(e.members or e.kind ~= "set" and { e } or {}) do
+   for i, c in ipairs(explained.members or explained.kind ~= "set" and { explained } or {}) do
       f.parts[i] = topo.components[c.key]
    end
-   if e.kind == "tx" or e.kind == "rx" then
-      f.node = topo.nodes[topo:ends(e.key)[1]]
-   elseif e.kind == "node" then
-      f.node = e.name
-   elseif e.kind == "link" or e.kind == "cable" then
+   if explained.kind == "tx" or explained.kind == "rx" then
+      f.node = topo.nodes[topo:ends(explained.key)[1]]
+   elseif explained.kind == "node" then
+      f.node = explained.name
+   elseif explained.kind == "link" or explained.kind == "cable" then
       f.cable = topo:cable(topo.component_id[f.parts[1]])
    end
    return f
 end
 
 -- The link that most sets have in common; nil when no two share one.
-local function common(list)
+local function common_link(list)
    local count, best = {}, nil
    for _, e in ipairs(list) do
       for _, c in ipairs(e.kind == "set" and e.key or {}) do
@@ -55,7 +56,7 @@ end
 
 -- Several slow sets that share a link speak against that link; a set of one is one.
 local function join_sets(list)
-   local out, link = {}, common(list)
+   local out, link = {}, common_link(list)
    local one = link and { kind = "link", key = link, tied = {}, pairs = {}, clear = 0 }
    for _, e in ipairs(list) do
       if e.kind == "set" and #e.key == 1 and not link then
@@ -75,26 +76,28 @@ local function join_sets(list)
    return out
 end
 
-local function by_routes(m, topo, number, o)
-   local explained, rest = blame.components(m, topo, number, o)
-   local list = tables.map(join_sets(explained), function(e) return from_routes(topo, e) end)
+local function by_routes(matrix, topo, number, options)
+   local explained, rest = blame.components(matrix, topo, number, options)
+   local list = tables.map(join_sets(explained), function(found_one)
+      return from_routes(topo, found_one)
+   end)
    return list, rest
 end
 
 ---------------------------------------------------------------- from rows and columns
 
-local function names_of(m, rows)
-   return tables.map(rows, function(r) return m.names[r] end)
+local function names_of(matrix, rows)
+   return tables.map(rows, function(row) return matrix.names[row] end)
 end
 
-local function from_cluster(m, e)
-   local f = { pairs = e.pairs, clear = e.clear, tied = {}, parts = {} }
-   if e.kind == "block" then
+local function from_cluster(matrix, explained)
+   local f = { pairs = explained.pairs, clear = explained.clear, tied = {}, parts = {} }
+   if explained.kind == "block" then
       f.kind = "block"
-      f.from, f.to = names_of(m, e.rows), names_of(m, e.columns)
+      f.from, f.to = names_of(matrix, explained.rows), names_of(matrix, explained.columns)
       f.name = ("%s to %s"):format(hostlist.compress(f.from), hostlist.compress(f.to))
    else
-      f.kind, f.node = e.kind == "row" and "tx" or "rx", m.names[e.at]
+      f.kind, f.node = explained.kind == "row" and "tx" or "rx", matrix.names[explained.at]
       f.name = f.node .. "/" .. f.kind
       f.parts[1] = f.name
    end
@@ -120,30 +123,30 @@ local function join_nodes(list)
    return out
 end
 
-local function by_names(m, rest, o)
-   local list, clusters, left = {}, cluster.find(m, rest, o.pause)
+local function by_names(matrix, rest, options)
+   local list, clusters, left = {}, cluster.find(matrix, rest, options.pause)
    for i, e in ipairs(clusters) do
-      list[i] = from_cluster(m, e)
+      list[i] = from_cluster(matrix, e)
    end
    return join_nodes(list), left
 end
 
-local function ratio_of(m, k)
-   return m:ratio(m:at(k)) or 0
+local function ratio_of(matrix, key)
+   return matrix:ratio(matrix:at(key)) or 0
 end
 
-local function singles(m, rest, topo, number, o)
-   table.sort(rest, function(a, b)
-      local x, y = ratio_of(m, a), ratio_of(m, b)
-      return x ~= y and x < y or x == y and a < b
+local function singles(matrix, rest, topo, number, options)
+   table.sort(rest, function(one, other)
+      local x, y = ratio_of(matrix, one), ratio_of(matrix, other)
+      return x ~= y and x < y or x == y and one < other
    end)
    local list, named = {}, table.move(rest, 1, math.min(#rest, SINGLES), 1, {})
-   local possible = topo and blame.possible(m, topo, number, named, o) or {}
+   local possible = topo and blame.possible(matrix, topo, number, named, options) or {}
    for n, k in ipairs(named) do
-      local i, j = m:at(k)
+      local i, j = matrix:at(k)
       list[n] = { kind = "pair", pairs = { k }, clear = 0, tied = {}, parts = {},
-         from = { m.names[i] }, to = { m.names[j] },
-         name = ("%s to %s"):format(m.names[i], m.names[j]) }
+         from = { matrix.names[i] }, to = { matrix.names[j] },
+         name = ("%s to %s"):format(matrix.names[i], matrix.names[j]) }
       for t, c in ipairs(possible[n] or {}) do
          list[n].tied[t] = topo.components[c]
       end
@@ -156,36 +159,38 @@ end
 --- What a finding's pairs reached: of those measured again alone, where there are some; of a set
 -- of those that are low still, since a flow may have taken another link of it the second time.
 -- Sets low, left and bw_Bps.
-function findings.figures(m, f)
+function findings.figures(matrix, finding)
    local ratios, bws, again = {}, {}, {}
-   for _, k in ipairs(f.pairs) do
-      local is_of_it = f.kind == "set" and m.class[k] == "low"
-      if f.kind ~= "set" and m.again[k] or is_of_it then
+   for _, k in ipairs(finding.pairs) do
+      local is_of_it = finding.kind == "set" and matrix.class[k] == "low"
+      if finding.kind ~= "set" and matrix.again[k] or is_of_it then
          again[#again + 1] = k
       end
    end
-   for _, k in ipairs(#again > 0 and again or f.pairs) do
-      local i, j = m:at(k)
-      ratios[#ratios + 1], bws[#bws + 1] = m:ratio(i, j), m.bw[k]
+   for _, k in ipairs(#again > 0 and again or finding.pairs) do
+      local i, j = matrix:at(k)
+      ratios[#ratios + 1], bws[#bws + 1] = matrix:ratio(i, j), matrix.bw[k]
    end
-   f.low, f.left, f.bw_Bps = #f.pairs, tables.median(ratios), tables.median(bws)
+   finding.low, finding.left, finding.bw_Bps = #finding.pairs, tables.median(ratios),
+      tables.median(bws)
 end
 
 --- Find what is slow.
--- @param m matrix, judged
+-- @param matrix matrix, judged
 -- @param topo topology or nil; number = array: row → node number
--- @param o { clear_most, pause }
+-- @param options { clear_most, pause }
 -- @return array of findings, the one that explains most first: { kind = "node", "tx", "rx",
 --   "link", "cable", "router", "set", "block" or "pair", name, pairs = keys, low, clear,
 --   tied = names, parts = component names, node, cable, from, to, left, bw_Bps };
 --   how many slow pairs are not named
-function findings.find(m, topo, number, o)
-   o = { clear_most = o and o.clear_most or 0.95, pause = o and o.pause or function() end }
+function findings.find(matrix, topo, number, options)
+   options = { clear_most = options and options.clear_most or 0.95, pause = options
+      and options.pause or function() end }
    local list, rest = {}, {}
    if topo then
-      list, rest = by_routes(m, topo, number, o)
+      list, rest = by_routes(matrix, topo, number, options)
    else
-      for k, class in pairs(m.class) do
+      for k, class in pairs(matrix.class) do
          if class == "low" then
             rest[#rest + 1] = k
          end
@@ -193,16 +198,17 @@ function findings.find(m, topo, number, o)
       table.sort(rest)
    end
    local more, alone, unnamed
-   more, rest = by_names(m, rest, o)
+   more, rest = by_names(matrix, rest, options)
    table.move(more, 1, #more, #list + 1, list)
-   alone, unnamed = singles(m, rest, topo, number, o)
+   alone, unnamed = singles(matrix, rest, topo, number, options)
    table.move(alone, 1, #alone, #list + 1, list)
    for n, f in ipairs(list) do
       f.order = n
-      findings.figures(m, f)
+      findings.figures(matrix, f)
    end
-   table.sort(list, function(a, b)
-      return a.low ~= b.low and a.low > b.low or a.low == b.low and a.order < b.order
+   table.sort(list, function(one, other)
+      return one.low ~= other.low and one.low > other.low or one.low == other.low
+         and one.order < other.order
    end)
    return list, unnamed
 end

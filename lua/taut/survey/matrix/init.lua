@@ -33,39 +33,41 @@ local LATENCY_TIMES = 2  -- a latency is slow from so many times the usual one
 
 ---------------------------------------------------------------- the job
 
-local function test_of(self, i, j)
-   return { src = self.nodes[i], dst = self.nodes[j], i = i, j = j, kind = "matrix",
+local function test_of(self, row, column)
+   return { src = self.nodes[row], dst = self.nodes[column], i = row, j = column, kind = "matrix",
       mode = self.mode, dur_ms = self.dur_ms, rail = self.rail,
       -- streams of a step share links, evenly or not: nobody may be blamed for the smaller part
       shown_only = self.steps or nil }
 end
 
 -- Routes of a test, or nil: then its pair is void.
-local function routed(self, t)
+local function route_test(self, test)
    local topo = self.topo
-   local route, why = topo:route(t.src, t.dst)
-   t.route, t.back = route, route and topo:route(t.dst, t.src)
-   if t.back then
-      t.hops = self.mode == "latency" and topo:hops(t.src, t.dst) or nil
-      return t
+   local route, why = topo:route(test.src, test.dst)
+   test.route, test.back = route, route and topo:route(test.dst, test.src)
+   if test.back then
+      test.hops = self.mode == "latency" and topo:hops(test.src, test.dst) or nil
+      return test
    end
-   self.unroutable[#self.unroutable + 1] = { i = t.i, j = t.j, why = why or "no route back" }
+   self.unroutable[#self.unroutable + 1] = { i = test.i, j = test.j, why = why or "no route back" }
    return nil
 end
 
 -- Without those of which no link joins the two: they are no part of the matrix.
-local function joined(self, pairs_of)
+local function drop_unjoined(self, pairs_of)
    if self.layout.apart == 0 then
       return pairs_of
    end
-   return tables.filter(pairs_of, function(p) return self.part[p[1]] == self.part[p[2]] end)
+   return tables.filter(pairs_of, function(pair)
+      return self.part[pair[1]] == self.part[pair[2]]
+   end)
 end
 
 local function step_phases(self, pairs_of, ready)
    local there, back = {}, {}
-   for _, p in ipairs(joined(self, pairs_of)) do
-      there[#there + 1] = routed(self, test_of(self, p[1], p[2]))
-      back[#back + 1] = routed(self, test_of(self, p[2], p[1]))
+   for _, p in ipairs(drop_unjoined(self, pairs_of)) do
+      there[#there + 1] = route_test(self, test_of(self, p[1], p[2]))
+      back[#back + 1] = route_test(self, test_of(self, p[2], p[1]))
    end
    for _, phase in ipairs { there, back } do
       steps.expect(phase, self.topo)
@@ -75,10 +77,10 @@ local function step_phases(self, pairs_of, ready)
    end
 end
 
-local function pack(self, pairs_of)
+local function pack_phases(self, pairs_of)
    for turn = 1, 2 do
-      for _, p in ipairs(joined(self, pairs_of)) do
-         local t = routed(self, test_of(self, p[turn], p[3 - turn]))
+      for _, p in ipairs(drop_unjoined(self, pairs_of)) do
+         local t = route_test(self, test_of(self, p[turn], p[3 - turn]))
          if t then
             self.packing:add(t)
             self.breathe()
@@ -97,7 +99,7 @@ local function first_look(self)
       if self.steps then
          step_phases(self, pairs_of, ready)
       else
-         pack(self, pairs_of)
+         pack_phases(self, pairs_of)
       end
       if self.step == steps.count(n) then
          self.packing:finish()
@@ -110,7 +112,7 @@ end
 
 ---------------------------------------------------------------- the second look
 
-local function explain(self)
+local function explain_low(self)
    if self.mode == "latency" then
       self.m:judge_latency(LATENCY_TIMES)
    end
@@ -119,10 +121,10 @@ local function explain(self)
 end
 
 -- One pair at a time, with nothing else in the fabric.
-local function alone(self, keys)
+local function test_alone(self, keys)
    local phases = {}
    for _, k in ipairs(keys) do
-      local t = routed(self, test_of(self, self.m:at(k)))
+      local t = route_test(self, test_of(self, self.m:at(k)))
       if t then
          t.again, t.dur_ms = true, math.min(2000, AGAIN_LONGER * self.dur_ms)
          phases[#phases + 1] = { t }
@@ -148,14 +150,14 @@ end
 local function second_look(self, present)
    self.looks = (self.looks or 0) + 1
    if not self.findings then
-      self.findings, self.unnamed = explain(self)
+      self.findings, self.unnamed = explain_low(self)
       self.asked = self.look_again and again.keys(self.m, self.findings) or {}
    elseif self.looks <= LOOKS then
       self.asked = still_void(self, present)
    else
       self.asked = {}
    end
-   return alone(self, self.asked)
+   return test_alone(self, self.asked)
 end
 
 --- The next phases, or nil: the matrix is complete.
@@ -170,17 +172,19 @@ end
 
 ---------------------------------------------------------------- results
 
-local function row_of(self, i, j, r)
-   self.m:set(i, j, r)
-   return { from = self.m.names[i], to = self.m.names[j], class = r.class, why = r.why,
-      bw_Bps = r.bw_Bps, expected_Bps = r.expected_Bps, again = r.again, lat_ns = r.lat_ns,
-      hops = r.hops, rail = self.rail }
+local function row_of(self, row, column, result)
+   self.m:set(row, column, result)
+   return { from = self.m.names[row], to = self.m.names[column], class = result.class,
+      why = result.why,
+      bw_Bps = result.bw_Bps, expected_Bps = result.expected_Bps, again = result.again,
+         lat_ns = result.lat_ns,
+      hops = result.hops, rail = self.rail }
 end
 
 --- Tests of a round, judged.  Returns rows for the owner.
 function Job:take(tests)
-   local rows = tables.map(self.unroutable, function(u)
-      return row_of(self, u.i, u.j, { class = "void", why = u.why })
+   local rows = tables.map(self.unroutable, function(unjoined)
+      return row_of(self, unjoined.i, unjoined.j, { class = "void", why = unjoined.why })
    end)
    self.unroutable = {}
    for _, t in ipairs(tests) do
@@ -198,21 +202,24 @@ function Job:take(tests)
 end
 
 -- The pairs of a finding, for the owner's picture: evenly some of them where they are many.
-local function cells_of(f, n)
+local function cells_of(finding, nodes)
    local cells = {}
-   local count = n <= CELLS_OF and math.min(#f.pairs, CELLS) or 0
+   local count = nodes <= CELLS_OF and math.min(#finding.pairs, CELLS) or 0
    for at = 1, count do
-      cells[at] = f.pairs[1 + (at - 1) * #f.pairs // count]
+      cells[at] = finding.pairs[1 + (at - 1) * #finding.pairs // count]
    end
    return json.array(cells)
 end
 
 -- Without what only this side understands.
-local function plain(list)
-   return tables.map(list, function(f, i)
-      return { kind = f.kind, name = f.name, node = f.node, cable = f.cable, from = f.from,
-         to = f.to, tied = f.tied, parts = f.parts, low = f.low, clear = f.clear, left = f.left,
-         bw_Bps = f.bw_Bps, again = f.again, confirmed = f.confirmed, cells = cells_of(f, i) }
+local function plain_findings(list)
+   return tables.map(list, function(finding, index)
+      return { kind = finding.kind, name = finding.name, node = finding.node, cable = finding.cable,
+         from = finding.from,
+         to = finding.to, tied = finding.tied, parts = finding.parts, low = finding.low,
+            clear = finding.clear, left = finding.left,
+         bw_Bps = finding.bw_Bps, again = finding.again, confirmed = finding.confirmed,
+            cells = cells_of(finding, index) }
    end)
 end
 
@@ -220,14 +227,14 @@ end
 -- @return { findings, unnamed = how many slow pairs are not named }
 function Job:finish()
    if not self.findings then
-      self.findings, self.unnamed = explain(self)
+      self.findings, self.unnamed = explain_low(self)
    elseif next(self.m.again) then
       local now
-      now, self.unnamed = explain(self)
+      now, self.unnamed = explain_low(self)
       again.merge(self.m, self.findings, now)
       again.confirm(self.m, self.findings)
    end
-   return { findings = plain(self.findings), unnamed = self.unnamed }
+   return { findings = plain_findings(self.findings), unnamed = self.unnamed }
 end
 
 ---------------------------------------------------------------- beginning
@@ -256,23 +263,25 @@ local function parts_of(topo, nodes, rail)
 end
 
 -- The matrix of one rail; its number is said where there are several.
-local function begin_rail(o, nodes, rail)
-   local one = (o.topology.rails or 1) == 1
-   local topo, names = one and o.topology or rails.view(o.topology, rail), {}
+local function begin_rail(options, nodes, rail)
+   local one = (options.topology.rails or 1) == 1
+   local topo, names = one and options.topology or rails.view(options.topology, rail), {}
    for i, n in ipairs(nodes) do
       names[i] = topo.nodes[n]
    end
-   local mode = o.options.latency and "latency" or nil
+   local mode = options.options.latency and "latency" or nil
    local self = setmetatable({ topo = topo, nodes = nodes, mode = mode,
-      steps = o.options.steps == true and not mode, look_again = o.options.again ~= false,
-      dur_ms = o.options.ms or o.settings.matrix_ms, clear_most = o.diagnosis.clear_most,
-      m = data.new(names, { good = o.diagnosis.good, mode = mode or "stream" }), step = 0,
+      steps = options.options.steps == true and not mode,
+         look_again = options.options.again ~= false,
+      dur_ms = options.options.ms or options.settings.matrix_ms,
+         clear_most = options.diagnosis.clear_most,
+      m = data.new(names, { good = options.diagnosis.good, mode = mode or "stream" }), step = 0,
       ready = {}, unroutable = {}, rail = not one and rail or nil }, Job)
    self.packing = packing.new(WINDOW)
-   self.breathe = o.breathe or function() end
+   self.breathe = options.breathe or function() end
    self.m.loads = {}
    local apart
-   self.part, apart = parts_of(o.topology, nodes, rail)
+   self.part, apart = parts_of(options.topology, nodes, rail)
    self.m.apart = apart
    self.layout = { names = names, levels = layout.levels(topo, nodes), good = self.m.good,
       latency_times = LATENCY_TIMES, steps = self.steps, ms = self.dur_ms, rail = self.rail,
@@ -284,23 +293,23 @@ end
 --   again = false, rail = one of several, single = there must be but one }, breathe = called
 --   often, so that tautd's loop does not wait }
 -- @return job (see survey/init.lua), of several rails as in rails.lua; or nil and why not
-function matrix.begin(o)
-   local wrong, chosen = is_wrong(o.options), nil
+function matrix.begin(options)
+   local wrong, chosen = is_wrong(options.options), nil
    if not wrong then
-      chosen, wrong = rails.chosen(o.topology, o.options)
+      chosen, wrong = rails.chosen(options.topology, options.options)
    end
    if wrong then
       return nil, wrong
    end
    local jobs, most = {}, 0
    for _, rail in ipairs(chosen) do
-      local nodes = rails.nodes(o.topology, o.nodes, rail)
+      local nodes = rails.nodes(options.topology, options.nodes, rail)
       most = math.max(most, #nodes)
-      jobs[#jobs + 1] = #nodes >= 2 and begin_rail(o, nodes, rail) or nil
+      jobs[#jobs + 1] = #nodes >= 2 and begin_rail(options, nodes, rail) or nil
    end
    if #jobs == 0 then
       return nil, ("a matrix wants at least 2 nodes that the topology knows%s, here is %s"):format(
-         o.options.rail and " on this rail" or "", most == 1 and "one" or "none")
+         options.options.rail and " on this rail" or "", most == 1 and "one" or "none")
    end
    return #jobs == 1 and jobs[1] or rails.join(jobs)
 end

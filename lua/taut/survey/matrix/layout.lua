@@ -7,31 +7,31 @@ local layout = {}
 local LETTERS = { "X", "Y", "Z", "A", "B", "C" }
 local NAMES = { dragonfly = { "group ", "row " } }
 
--- What the d-th coordinate is called: "X", "group ".
-local function name_of(topo, d)
-   return (NAMES[topo.kind_name] or LETTERS)[d] or "coordinate " .. d .. " "
+-- What a dimension's coordinate is called: "X", "group ".
+local function name_of(topo, dim)
+   return (NAMES[topo.kind_name] or LETTERS)[dim] or "coordinate " .. dim .. " "
 end
 
 -- What a group of the first `depth` coordinates is called: "X1 Y0".
-local function label(topo, at, depth)
-   local parts = tables.fill(1, depth, function(d) return name_of(topo, d) .. at[d] end)
+local function label_of(topo, at, depth)
+   local parts = tables.fill(1, depth, function(dim) return name_of(topo, dim) .. at[dim] end)
    return table.concat(parts, " ")
 end
 
 -- One text per level for the router of a node, the coarsest first.
-local function path_of(topo, r)
+local function path_of(topo, router)
    local list = {}
-   local at = topo.coordinates and topo:coordinates(r) or {}
+   local at = topo.coordinates and topo:coordinates(router) or {}
    for depth = 1, #at - 1 do
-      list[depth] = label(topo, at, depth)
+      list[depth] = label_of(topo, at, depth)
    end
-   list[#list + 1] = topo.router_name[r]
+   list[#list + 1] = topo.router_name[router]
    return list
 end
 
 -- A level whose groups are single nodes, or the same as the one before, says nothing.
-local function is_useful(level, before, n)
-   return #level.starts > 1 and #level.starts < n
+local function is_useful(level, before, count)
+   return #level.starts > 1 and #level.starts < count
       and not (before and #before.starts == #level.starts)
 end
 

@@ -82,17 +82,17 @@ end
 
 ---------------------------------------------------------------- what goes out
 
-local function subtitle(self, one, s, why)
+local function subtitle(self, one, summary, why)
    local m = one.m
    return ("%d nodes%s, %d of %d pairs, %s%s; median %s; %s, job %s"):format(m.n,
-      one.rail and ", rail " .. one.rail or "", s.measured, s.pairs,
+      one.rail and ", rail " .. one.rail or "", summary.measured, summary.pairs,
       one.layout.steps and "in classic steps, pairs share links" or "each alone on its route",
-      why and " (ended early)" or "", sentences.median(m, s), os.date "%Y-%m-%d %H:%M",
+      why and " (ended early)" or "", sentences.median(m, summary), os.date "%Y-%m-%d %H:%M",
       self.job or "?")
 end
 
 -- What the files and words of one rail are made of.
-local function outcome(self, one, found, why)
+local function outcome_of(self, one, found, why)
    local m = one.m
    if m.mode == "latency" then
       m:judge_latency(one.layout.latency_times)
@@ -107,8 +107,8 @@ local function outcome(self, one, found, why)
          test_ms = one.layout.ms, rail = one.rail, ended_early = why } }
 end
 
-local function nothing_found(m)
-   return { findings = {}, unnamed = m:summary().low }
+local function nothing_found(matrix)
+   return { findings = {}, unnamed = matrix:summary().low }
 end
 
 -- Ctrl-C in srun is a SIGKILL here a moment later: what there is is in the files before.  Seldom
@@ -120,7 +120,7 @@ function Owner:save()
    end
    for _, one in ipairs(self.list) do
       if one.seen > 0 then
-         complain(files.write(one.m, outcome(self, one, nothing_found(one.m), "not finished"),
+         complain(files.write(one.m, outcome_of(self, one, nothing_found(one.m), "not finished"),
             files.without_stdout(one.want)))
       end
    end
@@ -130,7 +130,7 @@ end
 
 -- One rail's words and files.  Returns true, or false where a file could not be written.
 local function finish_one(self, one, found, why)
-   local o = outcome(self, one, found or nothing_found(one.m), why)
+   local o = outcome_of(self, one, found or nothing_found(one.m), why)
    if not files.uses_stdout(self.want) then
       sentences.print(one.m, o)
    end

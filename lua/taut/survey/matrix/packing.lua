@@ -17,37 +17,38 @@ function packing.new(window)
    return setmetatable({ window = window, open = {}, first = 1, last = 0, ready = {} }, Packing)
 end
 
-local function each(stage, fn)
+local function each_component(stage, fn)
    if type(stage) == "table" then
-      return tables.any(stage, function(c) return fn(c) end)
+      return tables.any(stage, function(component) return fn(component) end)
    end
    return fn(stage)
 end
 
-local function meets(route, used)
-   return tables.any(route, function(stage) return each(stage, function(c) return used[c] end) end)
+local function meets_any(route, used)
+   return tables.any(route, function(stage) return each_component(stage,
+      function(component) return used[component] end) end)
 end
 
-local function mark(route, used)
+local function mark_route(route, used)
    for _, stage in ipairs(route) do
-      each(stage, function(c) used[c] = true end)
+      each_component(stage, function(component) used[component] = true end)
    end
 end
 
 -- Data meets neither data nor the acknowledgements of another test.
-local function fits(phase, t)
-   if phase.node[t.src] or phase.node[t.dst] then
+local function fits_phase(phase, test)
+   if phase.node[test.src] or phase.node[test.dst] then
       return false
    end
-   return not (meets(t.route, phase.data) or meets(t.route, phase.ack)
-      or meets(t.back, phase.data))
+   return not (meets_any(test.route, phase.data) or meets_any(test.route, phase.ack)
+      or meets_any(test.back, phase.data))
 end
 
-local function put(phase, t)
-   phase.node[t.src], phase.node[t.dst] = true, true
-   mark(t.route, phase.data)
-   mark(t.back, phase.ack)
-   phase.tests[#phase.tests + 1] = t
+local function put_test(phase, test)
+   phase.node[test.src], phase.node[test.dst] = true, true
+   mark_route(test.route, phase.data)
+   mark_route(test.back, phase.ack)
+   phase.tests[#phase.tests + 1] = test
 end
 
 local function close_first(self)
@@ -57,11 +58,11 @@ local function close_first(self)
 end
 
 --- Add a test.
--- @param t { src, dst, route = stages there, back = stages of its acknowledgements }
-function Packing:add(t)
+-- @param test { src, dst, route = stages there, back = stages of its acknowledgements }
+function Packing:add(test)
    for p = self.first, self.last do
-      if fits(self.open[p], t) then
-         return put(self.open[p], t)
+      if fits_phase(self.open[p], test) then
+         return put_test(self.open[p], test)
       end
    end
    if self.last - self.first + 1 >= self.window then
@@ -69,7 +70,7 @@ function Packing:add(t)
    end
    self.last = self.last + 1
    self.open[self.last] = { node = {}, data = {}, ack = {}, tests = {} }
-   put(self.open[self.last], t)
+   put_test(self.open[self.last], test)
 end
 
 --- Append the finished phases (arrays of tests) to a list.

@@ -16,7 +16,7 @@ local NOTES = 24    -- findings in words
 
 ---------------------------------------------------------------- labels
 
-local function widest(list, size)
+local function widest_text(list, size)
    local most = 0
    for _, text in ipairs(list) do
       most = math.max(most, svg.width(text, size))
@@ -25,10 +25,10 @@ local function widest(list, size)
 end
 
 -- The finest level that has room for its labels.
-local function level_to_label(f)
-   for l = #f.levels, 1, -1 do
-      local level = f.levels[l]
-      if #level.starts > 1 and f.size / #level.starts >= 13 then
+local function level_to_label(figure)
+   for l = #figure.levels, 1, -1 do
+      local level = figure.levels[l]
+      if #level.starts > 1 and figure.size / #level.starts >= 13 then
          return level
       end
    end
@@ -36,74 +36,78 @@ local function level_to_label(f)
 end
 
 -- What stands along both sides: nodes, else groups, else some of the nodes.
-local function labels_of(f)
+local function labels_of(figure)
    local list = {}
-   if f.px >= 10 then
-      for i, name in ipairs(f.m.names) do
-         list[i] = { at = (i - 0.5) * f.px, text = name, i = i }
+   if figure.px >= 10 then
+      for i, name in ipairs(figure.m.names) do
+         list[i] = { at = (i - 0.5) * figure.px, text = name, i = i }
       end
       return list
    end
-   local level = level_to_label(f)
+   local level = level_to_label(figure)
    if level then
-      for i, s in ipairs(marks.spans(f, level)) do
+      for i, s in ipairs(marks.spans(figure, level)) do
          list[i] = { at = (s.from + s.to) / 2, text = s.label }
       end
       return list
    end
-   local step = math.max(1, math.ceil(f.m.n * 14 / f.size))
-   for i = 1, f.m.n, step do
-      list[#list + 1] = { at = ((i - 1) // f.bin + 0.5) * f.px, text = f.m.names[i], i = i }
+   local step = math.max(1, math.ceil(figure.m.n * 14 / figure.size))
+   for i = 1, figure.m.n, step do
+      list[#list + 1] = { at = ((i - 1) // figure.bin + 0.5) * figure.px, text = figure.m.names[i],
+         i = i }
    end
    return list
 end
 
-local function draw_labels(doc, f)
-   for _, l in ipairs(f.labels) do
-      local row, column = l.i and f.row_mark[l.i], l.i and f.column_mark[l.i]
-      doc:text(f.x - 6, f.y + l.at + 4, l.text, { anchor = "end", size = f.font,
+local function draw_labels(doc, figure)
+   for _, l in ipairs(figure.labels) do
+      local row, column = l.i and figure.row_mark[l.i], l.i and figure.column_mark[l.i]
+      doc:text(figure.x - 6, figure.y + l.at + 4, l.text, { anchor = "end", size = figure.font,
          bold = row ~= nil, fill = row and MARK or nil })
-      doc:text(f.x + l.at + 4, f.y - 6, l.text, { turn = -90, size = f.font,
+      doc:text(figure.x + l.at + 4, figure.y - 6, l.text, { turn = -90, size = figure.font,
          bold = column ~= nil, fill = column and MARK or nil })
    end
-   doc:text(f.x + f.size / 2, f.y - f.label - 14, "to: receiver", { anchor = "middle",
+   doc:text(figure.x + figure.size / 2, figure.y - figure.label - 14, "to: receiver",
+      { anchor = "middle",
       fill = GREY })
-   doc:text(f.x - f.label - 14, f.y + f.size / 2, "from: sender", { anchor = "middle",
+   doc:text(figure.x - figure.label - 14, figure.y + figure.size / 2, "from: sender",
+      { anchor = "middle",
       fill = GREY, turn = -90 })
 end
 
 ---------------------------------------------------------------- legend and words
 
-local function scale_labels(m)
-   if m.mode == "latency" then
+local function scale_labels(matrix)
+   if matrix.mode == "latency" then
       return { { 0.1, "10×" }, { 0.25, "4×" }, { 0.5, "2×" }, { 1, "usual" } }
    end
    return { { 0, "0" }, { 0.25, "25" }, { 0.5, "50" }, { 0.75, "75" }, { 1, "100 %" } }
 end
 
-local function draw_legend(doc, f, y)
-   local void = f.px >= 15 and doc:hatch(cells.ABSENT, cells.VOID) or cells.VOID
-   doc:bar(f.x, y, 260, 14, colour.heat, scale_labels(f.m))
-   local x = f.x + 290
-   local function key(fill, text)
+local function draw_legend(doc, figure, y)
+   local void = figure.px >= 15 and doc:hatch(cells.ABSENT, cells.VOID) or cells.VOID
+   doc:bar(figure.x, y, 260, 14, colour.heat, scale_labels(figure.m))
+   local x = figure.x + 290
+   local function draw_key(fill, text)
       doc:rect(x, y, 14, 14, { fill = fill, stroke = GREY, stroke_width = 0.5 })
       doc:text(x + 20, y + 11, text, { size = 11 })
       x = x + 38 + svg.width(text, 11)
    end
-   key(void, "discarded")
-   key(cells.ABSENT, "not measured")
-   if f.bin == 1 and f.px >= 8 then
+   draw_key(void, "discarded")
+   draw_key(cells.ABSENT, "not measured")
+   if figure.bin == 1 and figure.px >= 8 then
       doc:circle(x + 7, y + 7, 4, { fill = MARK })
-      local slow = f.m.mode == "latency" and ("slow: over %.3g× the usual"):format(1 / f.m.good)
-         or ("slow: below %d %%"):format(math.floor(f.m.good * 100 + 0.5))
+      local slow = figure.m.mode == "latency" and ("slow: over %.3g× the usual"):format(1
+         / figure.m.good) or ("slow: below %d %%"):format(math.floor(figure.m.good * 100 + 0.5))
       doc:text(x + 20, y + 11, slow, { size = 11 })
-   elseif f.bin > 1 then
-      doc:text(x, y + 11, ("a square is %d×%d pairs, the slowest shown"):format(f.bin, f.bin),
+   elseif figure.bin > 1 then
+      doc:text(x, y + 11, ("a square is %d×%d pairs, the slowest shown"):format(figure.bin,
+         figure.bin),
          { size = 11 })
    end
-   local names = tables.map(f.levels, function(level) return level.name end)
+   local names = tables.map(figure.levels, function(level) return level.name end)
    if #names > 0 then
-      doc:text(f.x, y + 50, ("lines: another %s%s"):format(table.concat(names, ", "),
+      doc:text(figure.x, y + 50, ("lines: another %s%s"):format(table.concat(names, ", "),
          #names > 1 and ", the heaviest first" or ""), { size = 11, fill = GREY })
       y = y + 20
    end
@@ -111,7 +115,7 @@ local function draw_legend(doc, f, y)
 end
 
 -- Lines of at most so many pixels, broken between words.
-local function wrapped(text, wide, size)
+local function break_text(text, wide, size)
    local lines, line = {}, ""
    for word in text:gmatch "%S+" do
       if line ~= "" and svg.width(line .. " " .. word, size) > wide then
@@ -125,11 +129,12 @@ local function wrapped(text, wide, size)
    return lines
 end
 
-local function notes_of(f, list, unnamed, wide)
+local function notes_of(figure, list, unnamed, wide)
    local notes = {}
    for n, finding in ipairs(list) do
       if n <= NOTES then
-         notes[n] = { number = n, lines = wrapped(sentences.finding(f.m, finding), wide - 24, 12) }
+         notes[n] = { number = n, lines = break_text(sentences.finding(figure.m, finding),
+            wide - 24, 12) }
       end
    end
    local more = math.max(0, #list - NOTES)
@@ -137,7 +142,7 @@ local function notes_of(f, list, unnamed, wide)
       notes[#notes + 1] = { lines = { ("%s more; see the CSV file"):format(report.count(
          more + unnamed, more > 0 and "finding" or "slow pair")) } }
    elseif #list == 0 then
-      local s = f.m:summary()
+      local s = figure.m:summary()
       notes[1] = { lines = { s.good + s.low > 0 and "No pair is slow."
          or "Nothing is known of any pair." } }
    end
@@ -162,78 +167,78 @@ end
 ---------------------------------------------------------------- the whole
 
 -- The squares of a finding, in order.
-local function keys_of(m, finding)
+local function keys_of(matrix, finding)
    local keys = {}
    for _, k in ipairs(finding.cells or {}) do
-      local i, j = m:at(k)
-      keys[#keys + 1] = i >= 1 and i <= m.n and i ~= j and k or nil
+      local i, j = matrix:at(k)
+      keys[#keys + 1] = i >= 1 and i <= matrix.n and i ~= j and k or nil
    end
    table.sort(keys)
    return keys
 end
 
-local function marks_of(f, list)
-   f.row_mark, f.column_mark, f.regions = {}, {}, {}
+local function marks_of(figure, list)
+   figure.row_mark, figure.column_mark, figure.regions = {}, {}, {}
    for n = math.min(#list, NOTES), 1, -1 do
       local one = list[n]
-      local i = one.node and f.m.index[one.node]
+      local i = one.node and figure.m.index[one.node]
       if i and one.kind ~= "rx" then
-         f.row_mark[i] = n
+         figure.row_mark[i] = n
       end
       if i and one.kind ~= "tx" then
-         f.column_mark[i] = n
+         figure.column_mark[i] = n
       end
-      local keys = one.node and {} or keys_of(f.m, one)
+      local keys = one.node and {} or keys_of(figure.m, one)
       if #keys > 0 then
-         table.insert(f.regions, { n = n, keys = keys })
+         table.insert(figure.regions, { n = n, keys = keys })
       end
    end
 end
 
-local function title_of(m)
-   if m.mode == "latency" then
+local function title_of(matrix)
+   if matrix.mode == "latency" then
       return "Latency of all pairs: µs, and in times of what is usual over as many links"
    end
    return "Bandwidth of all pairs, in % of what each route can carry"
 end
 
-local function tip_of(m)
-   return function(i, j)
-      local k = m:key(i, j)
-      local class = m.class[k]
+local function tip_of(matrix)
+   return function(row, column)
+      local k = matrix:key(row, column)
+      local class = matrix.class[k]
       local what = not class and "not measured"
-         or class == "void" and "discarded: " .. (m.why[k] or "?")
-         or m.mode == "latency" and ("%.1f µs, 99th %.1f µs"):format(m.median_ns[k] / 1e3,
-            (m.p99_ns[k] or 0) / 1e3)
-         or ("%s, %s of %s"):format(report.bandwidth(m.bw[k]), report.percent(m:ratio(i, j) or 0),
-            report.bandwidth(m.expected[k]))
-      return ("%s to %s: %s"):format(m.names[i], m.names[j], what)
+         or class == "void" and "discarded: " .. (matrix.why[k] or "?")
+         or matrix.mode == "latency" and ("%.1f µs, 99th %.1f µs"):format(matrix.median_ns[k] / 1e3,
+            (matrix.p99_ns[k] or 0) / 1e3)
+         or ("%s, %s of %s"):format(report.bandwidth(matrix.bw[k]),
+         report.percent(matrix:ratio(row, column) or 0), report.bandwidth(matrix.expected[k]))
+      return ("%s to %s: %s"):format(matrix.names[row], matrix.names[column], what)
    end
 end
 
 --- Draw a matrix.
--- @param m matrix, judged
--- @param o { subtitle, findings = array (findings.lua), unnamed = how many slow pairs are not
+-- @param matrix matrix, judged
+-- @param options { subtitle, findings = array (findings.lua), unnamed = how many slow pairs are not
 --   named, levels = array, the coarsest first, of { starts = first row of each group, labels } }
 -- @return SVG text
-function picture.svg(m, o)
-   local px, bin, squares = cells.size(m.n)
-   local f = { m = m, px = px, bin = bin, size = squares * px, levels = o.levels or {},
+function picture.svg(matrix, options)
+   local px, bin, squares = cells.size(matrix.n)
+   local f = { m = matrix, px = px, bin = bin, size = squares * px, levels = options.levels or {},
       font = px >= 24 and 12 or px >= 12 and 10 or 10.5 }
-   marks_of(f, o.findings)
+   marks_of(f, options.findings)
    f.labels = labels_of(f)
-   local texts = tables.map(f.labels, function(l) return l.text end)
-   f.label = math.ceil(widest(texts, f.font))
+   local texts = tables.map(f.labels, function(line) return line.text end)
+   f.label = math.ceil(widest_text(texts, f.font))
    f.x, f.y = f.label + 36, f.label + 100
    local width = math.max(f.x + f.size + BAR + 48, 760)
-   local notes = notes_of(f, o.findings, o.unnamed or 0, width - f.x - 24)
+   local notes = notes_of(f, options.findings, options.unnamed or 0, width - f.x - 24)
    local lines = tables.sum(notes, function(note) return #note.lines + 0.3 end)
    local bottom = f.y + f.size + BAR + 44
    local doc = svg.new { width = width, height = math.ceil(bottom + 84 + lines * 17),
-      title = title_of(m), description = o.subtitle }
-   doc:text(24, 32, title_of(m), { size = 18, bold = true })
-   doc:text(24, 54, o.subtitle or "", { fill = GREY })
-   cells.draw(doc, m, f.x, f.y, tip_of(m))
+      title = title_of(matrix), description = options.subtitle }
+   doc:text(24, 32, title_of(matrix), { size = 18, bold = true })
+   doc:text(24, 54, options.subtitle or "", { fill = GREY })
+   cells.draw(doc, matrix, f.x, f.y, tip_of(matrix))
    marks.boundaries(doc, f)
    marks.margins(doc, f)
    draw_labels(doc, f)

@@ -28,15 +28,15 @@ end
 --- A topology as one rail of its nodes sees it.
 function rails.view(topo, rail)
    return setmetatable({
-      route = function(_, a, b, into, k) return topo:route(a, b, into, k or rail) end,
-      hops = function(_, a, b, k) return topo:hops(a, b, k or rail) end,
-      router = function(_, n, k) return topo:router(n, k or rail) end,
+      route = function(_, src, dst, into, k) return topo:route(src, dst, into, k or rail) end,
+      hops = function(_, src, dst, k) return topo:hops(src, dst, k or rail) end,
+      router = function(_, node, k) return topo:router(node, k or rail) end,
    }, { __index = topo })
 end
 
 --- Those of the nodes that have this rail.
 function rails.nodes(topo, nodes, rail)
-   return tables.filter(nodes, function(n) return topo:router(n, rail) end)
+   return tables.filter(nodes, function(node) return topo:router(node, rail) end)
 end
 
 ---------------------------------------------------------------- several matrices as one survey

@@ -5,44 +5,49 @@ local report = require "taut.report"
 local sentences = {}
 
 local says = {
-   node = function(f) return f.name .. " is slow with all others" end,
-   tx = function(f) return ("%s: slow from %s to all others"):format(f.name, f.node) end,
-   rx = function(f) return ("%s: slow from all others to %s"):format(f.name, f.node) end,
-   link = function(f) return f.name .. ": slow across this link" end,
-   cable = function(f) return f.name .. ": slow across this cable, both directions" end,
-   router = function(f) return f.name .. ": slow through this router" end,
-   set = function(f) return f.name .. ": slow through some of these links" end,
-   block = function(f)
-      return ("from %s: slow across this boundary, a link or the routing"):format(f.name)
+   node = function(finding) return finding.name .. " is slow with all others" end,
+   tx = function(finding)
+      return ("%s: slow from %s to all others"):format(finding.name, finding.node)
    end,
-   pair = function(f) return f.name end,
+   rx = function(finding)
+      return ("%s: slow from all others to %s"):format(finding.name, finding.node)
+   end,
+   link = function(finding) return finding.name .. ": slow across this link" end,
+   cable = function(finding) return finding.name .. ": slow across this cable, both directions" end,
+   router = function(finding) return finding.name .. ": slow through this router" end,
+   set = function(finding) return finding.name .. ": slow through some of these links" end,
+   block = function(finding)
+      return ("from %s: slow across this boundary, a link or the routing"):format(finding.name)
+   end,
+   pair = function(finding) return finding.name end,
 }
 
 --- One sentence about a finding.
--- @param m matrix; `mode` "latency" words it in times of the median
-function sentences.finding(m, f)
-   local parts = { says[f.kind](f) }
-   if f.left then
-      local what = m.mode == "latency" and ("%.1f times the usual latency, %.1f µs"):format(
-         1 / f.left, 1e6 / f.bw_Bps) or ("%s of the expectation, %s"):format(
-         report.percent(f.left), report.bandwidth(f.bw_Bps))
-      parts[#parts + 1] = f.kind == "pair" and what or ("%d of %d pairs, %s"):format(f.low,
-         f.low + f.clear, what)
+-- @param matrix matrix; `mode` "latency" words it in times of the median
+function sentences.finding(matrix, finding)
+   local parts = { says[finding.kind](finding) }
+   if finding.left then
+      local what = matrix.mode == "latency" and ("%.1f times the usual latency, %.1f µs"):format(
+         1 / finding.left, 1e6 / finding.bw_Bps) or ("%s of the expectation, %s"):format(
+         report.percent(finding.left), report.bandwidth(finding.bw_Bps))
+      parts[#parts + 1] = finding.kind == "pair" and what
+         or ("%d of %d pairs, %s"):format(finding.low, finding.low + finding.clear, what)
    end
-   if #f.tied > 0 then
-      parts[#parts + 1] = (f.kind == "pair" and "on its route and not cleared: "
-         or "or, no pair tells it apart: ") .. report.some(f.tied, 6)
+   if #finding.tied > 0 then
+      parts[#parts + 1] = (finding.kind == "pair" and "on its route and not cleared: "
+         or "or, no pair tells it apart: ") .. report.some(finding.tied, 6)
    end
-   if f.again and f.kind == "set" then
+   if finding.again and finding.kind == "set" then
       parts[#parts + 1] = ("again alone %d of %d: a flow takes one of these links"):format(
-         f.again.low, f.again.asked)
-   elseif f.again then
-      parts[#parts + 1] = f.confirmed and ("slow again alone, %d of %d"):format(f.again.low,
-         f.again.asked) or ("not slow when measured again alone, %d of %d: other traffic?")
-         :format(f.again.low, f.again.asked)
+         finding.again.low, finding.again.asked)
+   elseif finding.again then
+      parts[#parts + 1] = finding.confirmed
+         and ("slow again alone, %d of %d"):format(finding.again.low, finding.again.asked)
+         or ("not slow when measured again alone, %d of %d: other traffic?")
+         :format(finding.again.low, finding.again.asked)
    end
-   if f.cable then
-      parts[#parts + 1] = "cable " .. f.cable
+   if finding.cable then
+      parts[#parts + 1] = "cable " .. finding.cable
    end
    return table.concat(parts, "; ")
 end
@@ -50,48 +55,51 @@ end
 ---------------------------------------------------------------- the whole
 
 -- "25%", of a latency "3.9×".
-local function share(m, ratio)
-   return m.mode == "latency" and ("%.1f×"):format(1 / ratio) or report.percent(ratio)
+local function share_in_words(matrix, ratio)
+   return matrix.mode == "latency" and ("%.1f×"):format(1 / ratio) or report.percent(ratio)
 end
 
-local function lowest(m, list, most)
-   local names = m.names
+local function lowest_in_words(matrix, list, most)
+   local names = matrix.names
    local order, parts = {}, {}
    for i = 1, #names do
       order[#order + 1] = list[i] and i or nil
    end
-   table.sort(order, function(a, b)
-      return list[a] ~= list[b] and list[a] < list[b] or list[a] == list[b] and a < b
+   table.sort(order, function(one, other)
+      return list[one] ~= list[other] and list[one] < list[other] or list[one] == list[other]
+         and one < other
    end)
    for n = 1, math.min(#order, most) do
-      parts[n] = ("%s %s"):format(names[order[n]], share(m, list[order[n]]))
+      parts[n] = ("%s %s"):format(names[order[n]], share_in_words(matrix, list[order[n]]))
    end
    return table.concat(parts, ", ")
 end
 
-local function lowest_pairs(m, most)
+local function lowest_pairs(matrix, most)
    local keys, ratio, parts = {}, {}, {}
-   for k in pairs(m.class) do
-      local r = m:ratio(m:at(k))
+   for k in pairs(matrix.class) do
+      local r = matrix:ratio(matrix:at(k))
       if r then
          keys[#keys + 1], ratio[k] = k, r
       end
    end
-   table.sort(keys, function(a, b)
-      return ratio[a] ~= ratio[b] and ratio[a] < ratio[b] or ratio[a] == ratio[b] and a < b
+   table.sort(keys, function(one, other)
+      return ratio[one] ~= ratio[other] and ratio[one] < ratio[other] or ratio[one] == ratio[other]
+         and one < other
    end)
    for n = 1, math.min(#keys, most) do
-      local i, j = m:at(keys[n])
-      parts[n] = ("%s to %s %s"):format(m.names[i], m.names[j], share(m, ratio[keys[n]]))
+      local i, j = matrix:at(keys[n])
+      parts[n] = ("%s to %s %s"):format(matrix.names[i], matrix.names[j],
+         share_in_words(matrix, ratio[keys[n]]))
    end
    return table.concat(parts, ", ")
 end
 
 --- "11.9 MB/s, 99% of the expectation" of the median pair.
-function sentences.median(m, s)
+function sentences.median(matrix, s)
    if not s.median_Bps then
       return "no figure"
-   elseif m.mode == "latency" then
+   elseif matrix.mode == "latency" then
       return ("%.1f µs"):format(1e6 / s.median_Bps)
    end
    return ("%s, %s of the expectation"):format(report.bandwidth(s.median_Bps),
@@ -99,18 +107,19 @@ function sentences.median(m, s)
 end
 
 -- Why pairs have no figure, the most frequent reason first.
-local function print_void(m)
+local function print_void(matrix)
    local count, order = {}, {}
-   for k, why in pairs(m.why) do
-      if m.class[k] == "void" then
+   for k, why in pairs(matrix.why) do
+      if matrix.class[k] == "void" then
          if not count[why] then
             order[#order + 1] = why
          end
          count[why] = (count[why] or 0) + 1
       end
    end
-   table.sort(order, function(a, b)
-      return count[a] ~= count[b] and count[a] > count[b] or count[a] == count[b] and a < b
+   table.sort(order, function(one, other)
+      return count[one] ~= count[other] and count[one] > count[other] or count[one] == count[other]
+         and one < other
    end)
    for n = 1, math.min(#order, 3) do
       print(("  discarded: %s: %s"):format(report.count(count[order[n]], "pair"), order[n]))
@@ -118,30 +127,30 @@ local function print_void(m)
 end
 
 --- Print what a matrix shows.
--- @param o { findings, unnamed, why = why it ended early, or nil, rail = of several, or nil }
-function sentences.print(m, o)
-   local s = m:summary()
+-- @param options { findings, unnamed, why = why it ended early, or nil, rail = of several, or nil }
+function sentences.print(matrix, options)
+   local s = matrix:summary()
    print(("matrix of %s%s: %d of %d pairs measured, %d good, %d low, %d discarded"):format(
-      report.count(m.n, "node"), o.rail and ", rail " .. o.rail or "", s.measured,
+      report.count(matrix.n, "node"), options.rail and ", rail " .. options.rail or "", s.measured,
       s.pairs, s.good, s.low, s.void))
-   if o.why then
-      print("  ended early: " .. o.why)
+   if options.why then
+      print("  ended early: " .. options.why)
    end
-   print_void(m)
-   print("  median     " .. sentences.median(m, s))
-   local rows, columns = m:margins()
-   print("  senders    " .. lowest(m, rows, 4))
-   print("  receivers  " .. lowest(m, columns, 4))
-   print("  pairs      " .. lowest_pairs(m, 4))
-   for n, f in ipairs(o.findings) do
-      report.wrap(("%d. %s"):format(n, sentences.finding(m, f)), "")
+   print_void(matrix)
+   print("  median     " .. sentences.median(matrix, s))
+   local rows, columns = matrix:margins()
+   print("  senders    " .. lowest_in_words(matrix, rows, 4))
+   print("  receivers  " .. lowest_in_words(matrix, columns, 4))
+   print("  pairs      " .. lowest_pairs(matrix, 4))
+   for n, f in ipairs(options.findings) do
+      report.wrap(("%d. %s"):format(n, sentences.finding(matrix, f)), "")
    end
-   if #o.findings == 0 and s.good + s.low > 0 then
+   if #options.findings == 0 and s.good + s.low > 0 then
       print "no pair is slow"
-   elseif #o.findings == 0 and s.void > 0 then
+   elseif #options.findings == 0 and s.void > 0 then
       print "nothing is known of any pair: every test was discarded"
-   elseif o.unnamed > 0 then
-      print(("and %s that nothing explains"):format(report.count(o.unnamed, "slow pair")))
+   elseif options.unnamed > 0 then
+      print(("and %s that nothing explains"):format(report.count(options.unnamed, "slow pair")))
    end
 end
 

@@ -3,23 +3,23 @@
 local steps = {}
 
 --- Rounds that all pairs take: each node meets another one in each, for odd counts but one.
-function steps.count(n)
-   return n % 2 == 0 and n - 1 or n
+function steps.count(nodes)
+   return nodes % 2 == 0 and nodes - 1 or nodes
 end
 
 --- Disjoint pairs of one step, by the circle method: one place is fixed, the others turn.
--- @param n how many nodes
--- @param k step, from 1
--- @return array of { a, b } in 1 … n; every pair comes in exactly one step
-function steps.step(n, k)
-   local places = n + n % 2
+-- @param nodes how many nodes
+-- @param number step, from 1
+-- @return array of { a, b } in 1 … nodes; every pair comes in exactly one step
+function steps.step(nodes, number)
+   local places = nodes + nodes % 2
    local list = {}
-   local function at(i)
-      return i == 0 and places or (k + i - 1) % (places - 1) + 1
+   local function at(place)
+      return place == 0 and places or (number + place - 1) % (places - 1) + 1
    end
    for i = 0, places // 2 - 1 do
       local a, b = at(i), at(places - 1 - i)
-      if a <= n and b <= n then
+      if a <= nodes and b <= nodes then
          list[#list + 1] = { a, b }
       end
    end
@@ -43,8 +43,8 @@ function steps.loads(tests)
    return load
 end
 
-local function share(topo, load, c)
-   return topo.capacity[c] / math.max(1, load[c])
+local function share_of(topo, load, component)
+   return topo.capacity[component] / math.max(1, load[component])
 end
 
 --- What a test can reach among others: the capacity divided by the streams on the most loaded
@@ -53,7 +53,7 @@ function steps.expectation(topo, t, load)
    local least = math.huge
    for _, stage in ipairs(t.route) do
       for _, c in ipairs(type(stage) == "table" and stage or { stage }) do
-         least = math.min(least, share(topo, load, c))
+         least = math.min(least, share_of(topo, load, c))
       end
    end
    return least
