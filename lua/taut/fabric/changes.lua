@@ -9,11 +9,12 @@ local model = require "taut.fabric.model"
 local changes = {}
 
 -- The recorded fabric in the shape of model.build, as far as it is needed here.
-local function index(record)
+local function index_recorded(record)
    local by_guid, by_name = {}, {}
    -- the same order each time: which end of a cable is told of depends on it
-   table.sort(record.nodes, function(a, b)
-      return a.name ~= b.name and a.name < b.name or a.name == b.name and a.guid < b.guid
+   table.sort(record.nodes, function(one, other)
+      return one.name ~= other.name and one.name < other.name or one.name == other.name
+         and one.guid < other.guid
    end)
    for _, node in ipairs(record.nodes) do
       by_guid[node.guid] = node
@@ -27,9 +28,9 @@ local function index(record)
    return by_guid, by_name
 end
 
-local function far_words(fabric_nodes, p)
-   local far = p.far and fabric_nodes[p.far]
-   return far and ("%s/%d"):format(far.name, p.far_port) or p.far or "nothing"
+local function far_words(fabric_nodes, port)
+   local far = port.far and fabric_nodes[port.far]
+   return far and ("%s/%d"):format(far.name, port.far_port) or port.far or "nothing"
 end
 
 local function is_host(node)
@@ -79,7 +80,7 @@ local function compare_speed(was, now, add)
 end
 
 -- Both ends tell of one cable; the first of them speaks.
-local function once(seen, guid, number, far, far_port)
+local function seen_once(seen, guid, number, far, far_port)
    local a, b = guid .. "/" .. number, far .. "/" .. far_port
    local key = a < b and a .. " " .. b or b .. " " .. a
    if seen[key] then
@@ -123,14 +124,14 @@ local function compare_ports(old, fabric, replaced, add)
       for _, now in ipairs(before and node.ports or {}) do
          local was = before.port[now.number]
          if was and was.far and now.far and same_far(was, now, replaced) then
-            if once(seen, node.guid, now.number, now.far, now.far_port) then
+            if seen_once(seen, node.guid, now.number, now.far, now.far_port) then
                compare_speed(was, now, add)
             end
          elseif was and was.far and now.far then
             -- A cable between A and B that now ends in C is told where it was kept plugged in.
             moved[was.far .. "/" .. was.far_port] = true
             moved[now.far .. "/" .. now.far_port] = true
-            if once(seen, node.guid, now.number, now.far, now.far_port) then
+            if seen_once(seen, node.guid, now.number, now.far, now.far_port) then
                moved_cable(was, now, old, fabric, add)
             end
          end
@@ -147,7 +148,7 @@ local function lost_and_new(record, old, fabric, replaced, seen, moved, add)
          local now = node and node.port[was.number]
          if was.far and not (now and now.far) and not moved[guid .. "/" .. was.number]
             and not explained(was, old, fabric, replaced)
-            and once(seen, guid, was.number, was.far, was.far_port) then
+            and seen_once(seen, guid, was.number, was.far, was.far_port) then
             lost_cable(was, now, old, fabric, add)
          end
       end
@@ -157,7 +158,7 @@ local function lost_and_new(record, old, fabric, replaced, seen, moved, add)
          local was = old[node.guid].port[now.number]
          if now.far and old[now.far] and not (was and was.far)
             and not moved[node.guid .. "/" .. now.number]
-            and once(seen, node.guid, now.number, now.far, now.far_port) then
+            and seen_once(seen, node.guid, now.number, now.far, now.far_port) then
             add { kind = "new cable", port = model.port_name(now), guid = node.guid,
                number = now.number, text = ("%s goes to %s, went to nothing"):format(
                   model.port_name(now), far_words(fabric.by_guid, now)) }
@@ -172,22 +173,22 @@ end
 -- @return array of { kind, text, node or port, guid, number, left }, in order of kind and text
 function changes.find(record, fabric)
    local list = {}
-   local function add(c)
-      list[#list + 1] = c
+   local function add_change(change)
+      list[#list + 1] = change
    end
-   local old, old_names = index(record)
+   local old, old_names = index_recorded(record)
    if not fabric.by_guid then
-      fabric = { nodes = fabric.nodes, by_guid = (index(fabric)) }
+      fabric = { nodes = fabric.nodes, by_guid = (index_recorded(fabric)) }
    end
-   local replaced = compare_nodes(old, old_names, fabric, add)
-   missing_nodes(record, fabric, replaced, add)
-   local seen, moved = compare_ports(old, fabric, replaced, add)
-   lost_and_new(record, old, fabric, replaced, seen, moved, add)
-   table.sort(list, function(a, b)
-      if a.kind ~= b.kind then
-         return a.kind < b.kind
+   local replaced = compare_nodes(old, old_names, fabric, add_change)
+   missing_nodes(record, fabric, replaced, add_change)
+   local seen, moved = compare_ports(old, fabric, replaced, add_change)
+   lost_and_new(record, old, fabric, replaced, seen, moved, add_change)
+   table.sort(list, function(one, other)
+      if one.kind ~= other.kind then
+         return one.kind < other.kind
       end
-      return a.text < b.text
+      return one.text < other.text
    end)
    return list
 end

@@ -28,13 +28,13 @@ local function check_agreement(link, add)
    if not link.disagree or not lane.width(link.b) then
       return
    end
-   local function words(p)
-      return lane.words(lane.width(p), lane.speed(p))
+   local function width_and_speed(port)
+      return lane.words(lane.width(port), lane.speed(port))
    end
    add { kind = "disagree", severity = "warning", port = model.port_name(link.a),
       guid = link.a.node.guid, number = link.a.number,
       text = ("%s says it is %s, %s at its other end %s"):format(model.port_name(link.a),
-         words(link.a), model.port_name(link.b), words(link.b)) }
+         width_and_speed(link.a), model.port_name(link.b), width_and_speed(link.b)) }
 end
 
 local function check_active(link, add)
@@ -60,30 +60,31 @@ local function check_links(fabric, add)
    end
 end
 
-local function check_port(p, add)
-   if not (p.disabled or p.silent or p.error or p.pm_error) then
+local function check_port(port, add)
+   if not (port.disabled or port.silent or port.error or port.pm_error) then
       return
    end
-   local name = model.port_name(p)
-   local function say(kind, severity, text)
-      add { kind = kind, severity = severity, port = name, guid = p.node.guid, number = p.number,
+   local name = model.port_name(port)
+   local function add_finding(kind, severity, text)
+      add { kind = kind, severity = severity, port = name, guid = port.node.guid,
+         number = port.number,
          text = text }
    end
-   if p.disabled then
-      say("disabled", "warning", name .. " is disabled")
-   elseif p.silent then
-      say("silent", "fault", name .. " is connected, but what is there does not answer")
-   elseif p.error then
-      say("unread", "warning", ("%s: its state: %s"):format(name, p.error))
+   if port.disabled then
+      add_finding("disabled", "warning", name .. " is disabled")
+   elseif port.silent then
+      add_finding("silent", "fault", name .. " is connected, but what is there does not answer")
+   elseif port.error then
+      add_finding("unread", "warning", ("%s: its state: %s"):format(name, port.error))
    end
-   if p.pm_error and p.far then
-      say("uncounted", "warning", ("%s: its counters: %s"):format(name, p.pm_error))
+   if port.pm_error and port.far then
+      add_finding("uncounted", "warning", ("%s: its counters: %s"):format(name, port.pm_error))
    end
 end
 
-local function end_words(fabric, e)
-   local node = type(e) == "table" and fabric.by_guid[e.guid]
-   return node and ("%s/%d"):format(node.name, e.port) or "elsewhere"
+local function end_words(fabric, endpoint)
+   local node = type(endpoint) == "table" and fabric.by_guid[endpoint.guid]
+   return node and ("%s/%d"):format(node.name, endpoint.port) or "elsewhere"
 end
 
 local function check_clashes(fabric, add)
@@ -122,16 +123,16 @@ end
 -- @return array of { kind, severity ("fault", "warning"), text, port, guid, number, left, link }
 function check.find(fabric)
    local list = {}
-   local function add(f)
-      list[#list + 1] = f
+   local function add_found(finding)
+      list[#list + 1] = finding
    end
-   check_links(fabric, add)
+   check_links(fabric, add_found)
    for p in model.ports(fabric) do
-      check_port(p, add)
+      check_port(p, add_found)
    end
-   check_clashes(fabric, add)
+   check_clashes(fabric, add_found)
    if fabric.sweep.incomplete then
-      add { kind = "incomplete", severity = "warning", text = "the sweep is not complete: " ..
+      add_found { kind = "incomplete", severity = "warning", text = "the sweep is not complete: " ..
          tostring(fabric.sweep.why) }
    end
    return list

@@ -18,10 +18,10 @@ local function is_serious(class)
 end
 
 -- verdict, why; `last` is the last growth that was seen: { from, to, amount, class, … }.
-local function judge(p, entry, value, last, now, first)
+local function judge_counter(port, entry, value, last, now, first)
    if entry.class == "harmless" then
       return "ignorable", entry.misleads
-   elseif not p.up or not p.far then
+   elseif not port.up or not port.far then
       return "ignorable", "nothing is connected: history"
    elseif last and is_serious(last.class) and now - last.to <= DAY_S then
       return "real", last.why or entry.means
@@ -40,18 +40,18 @@ local function judge(p, entry, value, last, now, first)
       math.floor(first))
 end
 
-local function row_of(p, name, entry, value, last, first, now)
-   local verdict, why = judge(p, entry, value, last, now, first)
-   local far = p.link and (p.link.a == p and p.link.b or p.link.a)
-   return { node = p.node.name, port = p.number, guid = p.node.guid, counter = name,
+local function row_of(port, name, entry, value, last, first, now)
+   local verdict, why = judge_counter(port, entry, value, last, now, first)
+   local far = port.link and (port.link.a == port and port.link.b or port.link.a)
+   return { node = port.node.name, port = port.number, guid = port.node.guid, counter = name,
       value = value.n, saturated = value.saturated or nil, wide = value.wide or nil,
       verdict = verdict, class = last and last.class or nil, why = why,
       last = last, far = far and model.port_name(far) or nil }
 end
 
-local function values_of(p)
+local function values_of(port)
    local values = {}
-   for form, list in pairs { narrow = p.counters or {}, wide = p.counters64 or {} } do
+   for form, list in pairs { narrow = port.counters or {}, wide = port.counters64 or {} } do
       for name, n in pairs(list) do
          local entry = counters.entry(SOURCE, name)
          if entry and entry.class ~= "traffic" then
@@ -86,15 +86,15 @@ function errors.find(fabric, state)
             lasts and lasts[name], first, now)
       end
    end
-   table.sort(rows, function(a, b)
-      if a.verdict ~= b.verdict then
-         return RANK[a.verdict] < RANK[b.verdict]
-      elseif a.node ~= b.node then
-         return a.node < b.node
-      elseif a.port ~= b.port then
-         return a.port < b.port
+   table.sort(rows, function(one, other)
+      if one.verdict ~= other.verdict then
+         return RANK[one.verdict] < RANK[other.verdict]
+      elseif one.node ~= other.node then
+         return one.node < other.node
+      elseif one.port ~= other.port then
+         return one.port < other.port
       end
-      return a.counter < b.counter
+      return one.counter < other.counter
    end)
    return rows
 end

@@ -12,8 +12,8 @@ Fabric.__index = Fabric
 
 local MARGIN_S = 60 -- beyond a sweep's own time: names, comparison, the state file
 
-local function level(o)
-   return o.class == "fatal" and "warning" or "notice"
+local function log_level(observation)
+   return observation.class == "fatal" and "warning" or "notice"
 end
 
 -- "2 things went wrong" once, not once per sweep.
@@ -51,7 +51,7 @@ local function on_swept(self, reply, err)
    say_notes(self, reply)
    for i, o in ipairs(reply.observations) do
       if i <= LINES then
-         sys.log(level(o), "fabric: " .. o.text)
+         sys.log(log_level(o), "fabric: " .. o.text)
       end
    end
    if #reply.observations > LINES then

@@ -101,7 +101,7 @@ end
 -- Most links of a fabric are alike.
 local known = {}
 
-local function best(width, speed, ext, widest)
+local function best_of_both(width, speed, ext, widest)
    local key = ((width << 8 | speed) << 8 | ext) << 8 | widest
    local t = known[key]
    if not t then
@@ -114,16 +114,16 @@ end
 --- What two ports could do together.
 -- @param widest lanes that count at most: chips claim widths that no cable of the site has
 -- @return lanes, speed; either nil where a port does not say
-function lane.supported(a, b, widest)
-   local x, y = a.info, b.info
-   return best(x[WIDTH_SUPPORTED] & y[WIDTH_SUPPORTED], x[SPEED_SUPPORTED] & y[SPEED_SUPPORTED],
-      x[EXT_SUPPORTED] & y[EXT_SUPPORTED], widest)
+function lane.supported(port, far, widest)
+   local x, y = port.info, far.info
+   return best_of_both(x[WIDTH_SUPPORTED] & y[WIDTH_SUPPORTED],
+      x[SPEED_SUPPORTED] & y[SPEED_SUPPORTED], x[EXT_SUPPORTED] & y[EXT_SUPPORTED], widest)
 end
 
 --- What they have been allowed to do together.
-function lane.enabled(a, b, widest)
-   local x, y = a.info, b.info
-   return best(x[WIDTH_ENABLED] & y[WIDTH_ENABLED], x[SPEED_ENABLED] & y[SPEED_ENABLED],
+function lane.enabled(port, far, widest)
+   local x, y = port.info, far.info
+   return best_of_both(x[WIDTH_ENABLED] & y[WIDTH_ENABLED], x[SPEED_ENABLED] & y[SPEED_ENABLED],
       x[EXT_ENABLED] & y[EXT_ENABLED], widest)
 end
 

@@ -14,13 +14,13 @@ local load = {}
 local COUNTER = "port_xmit_data"
 load.LEAST = 0.1 -- share of a link's bandwidth worth a word
 
-local function bandwidth(p)
-   return lane.bandwidth(lane.width(p), lane.speed(p))
+local function bandwidth(port)
+   return lane.bandwidth(lane.width(port), lane.speed(port))
 end
 
 -- What left through a port, in bytes per second; nil where nobody knows.
-local function rate(p, before, window)
-   local sent = p.counters64[COUNTER]
+local function rate_of(port, before, window)
+   local sent = port.counters64[COUNTER]
    local g = before and window.seconds and window.seconds > 0 and not window.booted
       and growth.of(counters.entry("ib_port", COUNTER), before, sent, true)
    return g and g.amount and not g.reset and g.amount * counters.entry("ib_port", COUNTER).times
@@ -40,7 +40,7 @@ function load.take(kept, fabric)
       if p.read == 64 and p.counters64 and math.type(p.counters64[COUNTER]) == "integer" then
          local key = model.key(p)
          sent[key] = p.counters64[COUNTER]
-         local Bps, can = rate(p, kept and kept.sent[key], window), bandwidth(p)
+         local Bps, can = rate_of(p, kept and kept.sent[key], window), bandwidth(p)
          all = all and Bps and can and true or false
          for _, name in ipairs(Bps and can and Bps >= load.LEAST * can
             and observe.place(p, "send").components or {}) do

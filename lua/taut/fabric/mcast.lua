@@ -11,7 +11,7 @@ local IPOIB = "ff12401b%04x000000000000ffffffff"
 
 local function of_ipv6(text)
    local head, tail = text:match "^(.-)::(.*)$"
-   local function groups(part)
+   local function groups_of(part)
       local list = {}
       for g in part:gmatch "[^:]+" do
          if not g:match "^%x%x?%x?%x?$" then
@@ -21,7 +21,7 @@ local function of_ipv6(text)
       end
       return list
    end
-   local a, b = groups(head or text), groups(tail or "")
+   local a, b = groups_of(head or text), groups_of(tail or "")
    if not a or not b or text:find "::.*::" or text:find ":::" or (not head and #a ~= 8)
       or #a + #b > 8 then
       return nil

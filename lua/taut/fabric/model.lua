@@ -5,11 +5,11 @@ local names = require "taut.topology.import.ib.guids"
 
 local model = {}
 
-local function less(a, b)
-   if a.node.name ~= b.node.name then
-      return a.node.name < b.node.name
+local function comes_before(one, other)
+   if one.node.name ~= other.node.name then
+      return one.node.name < other.node.name
    end
-   return a.number < b.number
+   return one.number < other.number
 end
 
 local function take_ports(node, all)
@@ -27,13 +27,13 @@ local function take_ports(node, all)
 end
 
 -- Two nodes that claim one far port both point to it; it points to one of them at most.
-local function find_far(fabric, p)
-   local node = p.far and fabric.by_guid[p.far]
-   return node and node.port[p.far_port]
+local function find_far(fabric, port)
+   local node = port.far and fabric.by_guid[port.far]
+   return node and node.port[port.far_port]
 end
 
 -- What is slower counts where the two ends do not agree.
-local function measure(link, widest)
+local function measure_link(link, widest)
    local a, b = link.a, link.b
    local wa, wb, sa, sb = lane.width(a), lane.width(b), lane.speed(a), lane.speed(b)
    link.lanes = wa and wb and math.min(wa, wb) or wa or wb
@@ -51,18 +51,19 @@ local function measure(link, widest)
    link.active = a.active and b.active
 end
 
-local function add_link(fabric, a, b, widest)
+local function add_link(fabric, port, far, widest)
    -- a switch first, else by name, so that a link reads the same in every sweep
-   if (a.node.type == "switch") ~= (b.node.type == "switch") then
-      if b.node.type == "switch" then
-         a, b = b, a
+   if (port.node.type == "switch") ~= (far.node.type == "switch") then
+      if far.node.type == "switch" then
+         port, far = far, port
       end
-   elseif less(b, a) then
-      a, b = b, a
+   elseif comes_before(far, port) then
+      port, far = far, port
    end
-   local link = { a = a, b = b, between = a.node.type == b.node.type and "switches" or "host" }
-   measure(link, widest)
-   a.link, b.link = a.link or link, b.link or link
+   local link = { a = port, b = far, between = port.node.type == far.node.type and "switches"
+      or "host" }
+   measure_link(link, widest)
+   port.link, far.link = port.link or link, far.link or link
    fabric.links[#fabric.links + 1] = link
 end
 
@@ -77,11 +78,11 @@ local function find_links(fabric, widest)
          end
       end
    end
-   table.sort(fabric.links, function(x, y)
-      if x.a ~= y.a then
-         return less(x.a, y.a)
+   table.sort(fabric.links, function(one, other)
+      if one.a ~= other.a then
+         return comes_before(one.a, other.a)
       end
-      return x.b ~= y.b and less(x.b, y.b)
+      return one.b ~= other.b and comes_before(one.b, other.b)
    end)
 end
 
@@ -93,11 +94,11 @@ function model.build(sweep, map, widest)
    local fabric = { sweep = sweep, nodes = sweep.nodes, by_guid = {}, links = {},
       ports = {} }
    names.give(fabric.nodes, map)
-   table.sort(fabric.nodes, function(a, b)
-      if a.name ~= b.name then
-         return a.name < b.name
+   table.sort(fabric.nodes, function(one, other)
+      if one.name ~= other.name then
+         return one.name < other.name
       end
-      return a.guid < b.guid
+      return one.guid < other.guid
    end)
    for _, node in ipairs(fabric.nodes) do
       fabric.by_guid[node.guid] = node
@@ -117,13 +118,13 @@ function model.ports(fabric)
 end
 
 --- "leaf3/17"
-function model.port_name(p)
-   return ("%s/%d"):format(p.node.name, p.number)
+function model.port_name(port)
+   return ("%s/%d"):format(port.node.name, port.number)
 end
 
 --- Name under which a port is stored.
-function model.key(p)
-   return ("%s/%d"):format(p.node.guid, p.number)
+function model.key(port)
+   return ("%s/%d"):format(port.node.guid, port.number)
 end
 
 return model

@@ -13,59 +13,60 @@ local SOURCE = "ib_port"
 -- Which observations a finding of check.lua makes.
 local WHAT = { ["1X"] = "width", narrow = "width", slow = "speed", silent = "silent" }
 
-local function far_of(p)
-   local link = p and p.link
-   return link and (link.a == p and link.b or link.a)
+local function far_of(port)
+   local link = port and port.link
+   return link and (link.a == port and link.b or link.a)
 end
 
 -- What leaves through a port: a host's tx, its rx at the switch before it, or a link.
-local function leaving(p, far)
-   if p.node.host then
-      return p.node.host .. "/tx"
+local function leaving_component(port, far)
+   if port.node.host then
+      return port.node.host .. "/tx"
    elseif far and far.node.host then
       return far.node.host .. "/rx"
    end
-   return model.port_name(p)
+   return model.port_name(port)
 end
 
 -- The components that a counter, or a state, of a port tells of.
-local function components(p, far, side)
+local function components(port, far, side)
    local list = {}
    if side ~= "receive" or not far then
-      list[1] = leaving(p, far)
+      list[1] = leaving_component(port, far)
    end
    if side ~= "send" and far then
-      list[#list + 1] = leaving(far, p)
+      list[#list + 1] = leaving_component(far, port)
    end
    return list
 end
 
 --- The part that says where.
--- @param p port of the fabric, connected or not
+-- @param port port of the fabric, connected or not
 -- @param side "receive", "send" or "both"
-function observe.place(p, side)
-   local far = far_of(p)
-   local host = p.node.host or far and far.node.host
-   return { scope = host and "node" or "link", node = host, port = model.port_name(p),
-      guid = p.node.guid, number = p.number, far = far and model.port_name(far) or nil,
-      components = components(p, far, side) }
+function observe.place(port, side)
+   local far = far_of(port)
+   local host = port.node.host or far and far.node.host
+   return { scope = host and "node" or "link", node = host, port = model.port_name(port),
+      guid = port.node.guid, number = port.number, far = far and model.port_name(far) or nil,
+      components = components(port, far, side) }
 end
 
-local function add_window(o, window)
-   o.from, o.to, o.seconds, o.jump = window.from, window.to, window.seconds, window.jump
-   o.source = "fabric"
-   return o
+local function add_window(observation, window)
+   observation.from, observation.to, observation.seconds, observation.jump = window.from, window.to,
+      window.seconds, window.jump
+   observation.source = "fabric"
+   return observation
 end
 
 --- Growth of a counter; nil when it is none to keep: within its limits, or of a counter that by
 -- itself means nothing.
 -- @param grown of growth.of, with class and limit of counters.judge
-function observe.counter(p, name, grown, window)
+function observe.counter(port, name, grown, window)
    if not grown.limit and grown.class ~= "fatal" and grown.class ~= "degrading" then
       return nil
    end
    local entry = counters.entry(SOURCE, name)
-   local o = observe.place(p, entry.side)
+   local o = observe.place(port, entry.side)
    o.what, o.amount, o.unit = name, grown.amount, entry.unit
    o.at_least, o.reset, o.class = grown.at_least, grown.reset, grown.class
    o.limit = grown.limit and counters.words(grown.limit)
@@ -103,10 +104,10 @@ function observe.mended(standing, window)
 end
 
 --- A link that is not there any more, or is there again.
--- @param p port of the fabric
+-- @param port port of the fabric
 -- @param was for a lost one: { name =, host = } of what it was connected to
-function observe.link(p, is_lost, was, window)
-   local o = observe.place(p, "both")
+function observe.link(port, is_lost, was, window)
+   local o = observe.place(port, "both")
    o.what, o.class, o.left = "link", is_lost and "fatal" or "harmless", is_lost and 0 or 1
    if not is_lost then
       o.text = ("%s has its link again"):format(o.port)
@@ -116,10 +117,10 @@ function observe.link(p, is_lost, was, window)
    if was.host then
       o.scope, o.node = "node", was.host
       o.components = { was.host .. "/tx", was.host .. "/rx" }
-   elseif not p.node.host then
+   elseif not port.node.host then
       o.components[2] = was.name
    end
-   o.text = ("%s lost its link to %s: %s"):format(o.port, was.name, lane.phys(p))
+   o.text = ("%s lost its link to %s: %s"):format(o.port, was.name, lane.phys(port))
    return add_window(o, window)
 end
 

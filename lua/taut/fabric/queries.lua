@@ -15,16 +15,16 @@ local queries = {}
 local SM_STATES = { [0] = "not active", "discovering", "standby", "master" }
 local LINK_LOCAL = "fe80000000000000"
 
-local function array(list)
+local function array_of(list)
    return json.array(list)
 end
 
 ---------------------------------------------------------------- links
 
-local function end_of(p)
-   return { node = p.node.name, guid = p.node.guid, port_guid = p.guid, port = p.number,
-      lid = p.node.type == "switch" and p.node.lid or p.lid,
-      state = lane.state(p), phys = lane.phys(p) }
+local function end_of(port)
+   return { node = port.node.name, guid = port.node.guid, port_guid = port.guid, port = port.number,
+      lid = port.node.type == "switch" and port.node.lid or port.lid,
+      state = lane.state(port), phys = lane.phys(port) }
 end
 
 local function link_row(link)
@@ -35,12 +35,12 @@ local function link_row(link)
       active = link.active, set = (link.narrow or link.slow) and link.set or nil }
 end
 
-function queries.links(k)
-   local links, down = array {}, array {}
-   for i, link in ipairs(k.fabric.links) do
+function queries.links(keeper)
+   local links, down = array_of {}, array_of {}
+   for i, link in ipairs(keeper.fabric.links) do
       links[i] = link_row(link)
    end
-   for p in model.ports(k.fabric) do
+   for p in model.ports(keeper.fabric) do
       if not p.link then
          local e = end_of(p)
          e.silent = p.silent
@@ -52,97 +52,98 @@ end
 
 ---------------------------------------------------------------- errors, check, diff
 
-function queries.errors(k)
+function queries.errors(keeper)
    local n = { real = 0, undated = 0, ignorable = 0 }
-   local rows = errors.find(k.fabric, k.state)
+   local rows = errors.find(keeper.fabric, keeper.state)
    for _, row in ipairs(rows) do
       n[row.verdict] = n[row.verdict] + 1
    end
-   return { errors = array(rows), counts = n }
+   return { errors = array_of(rows), counts = n }
 end
 
-local function plain(f)
-   return { kind = f.kind, severity = f.severity, text = f.text, port = f.port, node = f.node,
-      guid = f.guid, number = f.number, left = f.left }
+local function plain_finding(finding)
+   return { kind = finding.kind, severity = finding.severity, text = finding.text,
+      port = finding.port, node = finding.node,
+      guid = finding.guid, number = finding.number, left = finding.left }
 end
 
 -- What of the changes is a fault: something is gone or slower.
 local FAULTS = { ["missing host"] = true, ["missing switch"] = true, ["lost cable"] = true,
    disabled = true, slower = true, ["moved cable"] = true }
 
-local function findings(k, record)
-   local list, seen = array {}, {}
-   for _, f in ipairs(check.find(k.fabric)) do
-      list[#list + 1] = plain(f)
+local function list_findings(keeper, record)
+   local list, seen = array_of {}, {}
+   for _, f in ipairs(check.find(keeper.fabric)) do
+      list[#list + 1] = plain_finding(f)
       seen[("%s/%s"):format(f.guid or "", f.number or "")] = true
    end
-   for _, c in ipairs(record and changes.find(record, k.fabric) or {}) do
+   for _, c in ipairs(record and changes.find(record, keeper.fabric) or {}) do
       -- a link found narrow is told once
       if not (c.kind == "slower" and seen[("%s/%s"):format(c.guid, c.number)])
          and not (c.kind == "disabled" and seen[("%s/%s"):format(c.guid, c.number)]) then
          c.severity = FAULTS[c.kind] and "fault" or "warning"
-         list[#list + 1] = plain(c)
+         list[#list + 1] = plain_finding(c)
       end
    end
    return list
 end
 
-function queries.check(k)
-   local record, err, absent = k:record()
+function queries.check(keeper)
+   local record, err, absent = keeper:record()
    if not record and not absent then
       return nil, err
    end
-   local list = findings(k, record)
+   local list = list_findings(keeper, record)
    local n = { fault = 0, warning = 0 }
    for _, f in ipairs(list) do
       n[f.severity] = n[f.severity] + 1
    end
    local real = 0
-   for _, row in ipairs(errors.find(k.fabric, k.state)) do
+   for _, row in ipairs(errors.find(keeper.fabric, keeper.state)) do
       real = real + (row.verdict == "real" and 1 or 0)
    end
-   return { findings = list, counts = n, real_errors = real, ports = check.counts(k.fabric),
-      recorded = record and record.time or nil, recorded_in = k.conf.recorded,
-      clashes = #(k.fabric.sweep.clashes or {}) }
+   return { findings = list, counts = n, real_errors = real, ports = check.counts(keeper.fabric),
+      recorded = record and record.time or nil, recorded_in = keeper.conf.recorded,
+      clashes = #(keeper.fabric.sweep.clashes or {}) }
 end
 
-function queries.diff(k)
-   local record, err, absent = k:record()
+function queries.diff(keeper)
+   local record, err, absent = keeper:record()
    if not record then
       return nil, absent and ("no fabric is recorded in %s: `taut fabric record` does it"):format(
-         k.conf.recorded) or err
+         keeper.conf.recorded) or err
    end
-   local list = array {}
-   for i, c in ipairs(changes.find(record, k.fabric)) do
-      list[i] = plain(c)
+   local list = array_of {}
+   for i, c in ipairs(changes.find(record, keeper.fabric)) do
+      list[i] = plain_finding(c)
    end
-   return { changes = list, recorded = record.time, recorded_in = k.conf.recorded }
+   return { changes = list, recorded = record.time, recorded_in = keeper.conf.recorded }
 end
 
-function queries.record(k)
-   if k.fabric.sweep.incomplete then
-      return nil, ("not recorded: the sweep is not complete: %s"):format(k.fabric.sweep.why)
+function queries.record(keeper)
+   if keeper.fabric.sweep.incomplete then
+      return nil, ("not recorded: the sweep is not complete: %s"):format(keeper.fabric.sweep.why)
    end
-   local ok, err = state.record(k.conf.recorded, k.fabric)
-   return ok and { recorded_in = k.conf.recorded } or nil, err
+   local ok, err = state.record(keeper.conf.recorded, keeper.fabric)
+   return ok and { recorded_in = keeper.conf.recorded } or nil, err
 end
 
-function queries.sweep(k)
-   local s = k.state
-   local standing = array {}
+function queries.sweep(keeper)
+   local s = keeper.state
+   local standing = array_of {}
    for _, o in pairs(s.standing) do
       standing[#standing + 1] = o
    end
-   table.sort(standing, function(a, b) return a.text < b.text end)
-   return { observations = array(k.observations or {}), standing = standing,
-      recent = array(s.recent) }
+   table.sort(standing, function(one, other) return one.text < other.text end)
+   return { observations = array_of(keeper.observations or {}), standing = standing,
+      recent = array_of(s.recent) }
 end
 
 ---------------------------------------------------------------- sm, mcast
 
-local function origin_port(k)
-   local o = k.fabric.sweep.origin
-   local node = k.fabric.by_guid[o.guid]
+local function origin_port(keeper)
+   local o = keeper.fabric.sweep.origin
+   local node = keeper.fabric.by_guid[o.guid]
    local p = node and (node.type == "switch" and node.port[0] or node.port[o.port])
    if not p or (p.sm_lid or 0) == 0 then
       return nil, "this host's port knows no subnet manager"
@@ -150,9 +151,9 @@ local function origin_port(k)
    return p
 end
 
-local function sm_lids(k, first)
+local function sm_lids(kept, first)
    local lids, port_of = { first }, {}
-   for _, node in ipairs(k.fabric.nodes) do
+   for _, node in ipairs(kept.fabric.nodes) do
       for _, p in ipairs(node.ports) do
          local lid = p.lid or 0
          if lid > 0 and lid < 0xc000 then
@@ -166,14 +167,14 @@ local function sm_lids(k, first)
    return lids, port_of
 end
 
-function queries.sm(k)
-   local port, err = origin_port(k)
+function queries.sm(keeper)
+   local port, err = origin_port(keeper)
    if not port then
       return nil, err
    end
-   local lids, port_of = sm_lids(k, port.sm_lid)
+   local lids, port_of = sm_lids(keeper, port.sm_lid)
    local sms
-   sms, err = sweep.sm(k.conf, lids)
+   sms, err = sweep.sm(keeper.conf, lids)
    if not sms then
       return nil, err
    end
@@ -183,29 +184,30 @@ function queries.sm(k)
       sm.state = sm.state and (SM_STATES[sm.state] or tostring(sm.state))
       sm.used = sm.lid == port.sm_lid
    end
-   return { sms = array(sms), used_lid = port.sm_lid }
+   return { sms = array_of(sms), used_lid = port.sm_lid }
 end
 
-function queries.mcast(k, args)
+function queries.mcast(keeper, args)
    local group, err = mcast.group(tostring(args.group or ""))
-   local port, why = origin_port(k)
+   local port, why = origin_port(keeper)
    if not group or not port then
       return nil, err or why
    end
-   local ports, guids = mcast.ports(k.fabric), {}
+   local ports, guids = mcast.ports(keeper.fabric), {}
    for i, p in ipairs(ports) do
       guids[i] = p.guid:sub(3)
    end
    local prefix = (port.gid_prefix or ""):sub(3)
    local answer
-   answer, err = sweep.mcast(k.conf, { mgid = group.mgid, mlid = group.mlid, sm_lid = port.sm_lid,
-      sm_key = k.conf.sm_key, prefix = #prefix == 16 and prefix or LINK_LOCAL, ports = guids })
+   answer, err = sweep.mcast(keeper.conf, { mgid = group.mgid, mlid = group.mlid,
+      sm_lid = port.sm_lid,
+      sm_key = keeper.conf.sm_key, prefix = #prefix == 16 and prefix or LINK_LOCAL, ports = guids })
    if not answer then
       return nil, err
    end
    local m = mcast.missing(ports, answer)
    return { mgid = answer.mgid, mlid = answer.mlid, pkey = answer.pkey, up = #ports,
-      members = m.members, missing = array(m.missing), unknown = array(m.unknown) }
+      members = m.members, missing = array_of(m.missing), unknown = array_of(m.unknown) }
 end
 
 ---------------------------------------------------------------- all
@@ -226,21 +228,21 @@ end
 local KNOWN = { links = true, errors = true, check = true, diff = true, record = true, sweep = true,
    sm = true, mcast = true }
 
---- @param k keeper that has swept
+--- @param keeper keeper that has swept
 -- @param what name of an answer
 -- @return plain data, or nil and why
-function queries.give(k, what, args)
+function queries.give(keeper, what, args)
    if not KNOWN[what] then
       return nil, ("fabric: no answer '%s'"):format(tostring(what))
    end
-   local data, err = queries[what](k, args)
+   local data, err = queries[what](keeper, args)
    if not data then
       return nil, err
    end
-   local s = k.fabric.sweep
+   local s = keeper.fabric.sweep
    data.swept, data.took_s = s.begin, s.finish - s.begin
-   data.incomplete, data.notes = s.incomplete and s.why or nil, array(k.notes)
-   data.mads, data.nodes = s.mads, #k.fabric.nodes
+   data.incomplete, data.notes = s.incomplete and s.why or nil, array_of(keeper.notes)
+   data.mads, data.nodes = s.mads, #keeper.fabric.nodes
    return data
 end
 

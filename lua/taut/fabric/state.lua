@@ -11,7 +11,7 @@ local state = {}
 
 state.format = 1
 
-local function read(path)
+local function read_file(path)
    local f, err = io.open(path, "rb")
    if not f then
       return nil, err, true
@@ -30,9 +30,9 @@ local function read(path)
    return t
 end
 
-local function write(path, t)
-   t.format = state.format
-   local text, err = json.encode(t)
+local function write_file(path, kept)
+   kept.format = state.format
+   local text, err = json.encode(kept)
    if not text then
       return nil, ("%s: %s"):format(path, err)
    end
@@ -51,7 +51,7 @@ end
 --- The state of the last sweep.
 -- @return state (empty where there is no file yet), and why what is there could not be used
 function state.load(path)
-   local t, err, absent = read(path)
+   local t, err, absent = read_file(path)
    if not t then
       return { units = {}, standing = {}, recent = {} }, not absent and err or nil
    elseif not is_table(t.units, t.standing, t.recent) then
@@ -60,14 +60,14 @@ function state.load(path)
    return t
 end
 
-function state.save(path, t)
-   return write(path, t)
+function state.save(path, kept)
+   return write_file(path, kept)
 end
 
 -- What makes a port the same port next time.
-local function port_row(p)
-   return { port = p.number, far = p.far, far_port = p.far_port,
-      codes = json.array(lane.codes(p)) }
+local function port_row(port)
+   return { port = port.number, far = port.far, far_port = port.far_port,
+      codes = json.array(lane.codes(port)) }
 end
 
 --- A fabric as it is recorded.
@@ -87,23 +87,23 @@ function state.digest(fabric)
 end
 
 function state.record(path, fabric)
-   return write(path, state.digest(fabric))
+   return write_file(path, state.digest(fabric))
 end
 
-local function is_codes(t)
+local function is_codes(list)
    for i = 1, 4 do
-      if type(t) ~= "table" or math.type(t[i]) ~= "integer" then
+      if type(list) ~= "table" or math.type(list[i]) ~= "integer" then
          return false
       end
    end
    return true
 end
 
-local function check_record(path, t)
-   if t.kind ~= "fabric" or type(t.nodes) ~= "table" then
+local function check_record(path, recorded)
+   if recorded.kind ~= "fabric" or type(recorded.nodes) ~= "table" then
       return nil, path .. ": is no recorded fabric (`taut fabric record` writes one)"
    end
-   for i, node in ipairs(t.nodes) do
+   for i, node in ipairs(recorded.nodes) do
       if not is_table(node) or not is_table(node.ports) or type(node.guid) ~= "string"
          or type(node.name) ~= "string" then
          return nil, ("%s: node %d: expected guid, name and ports"):format(path, i)
@@ -121,13 +121,13 @@ local function check_record(path, t)
          end
       end
    end
-   return t
+   return recorded
 end
 
 --- A recorded fabric.
 -- @return it; or nil and why, and true when there is no such file
 function state.load_record(path)
-   local t, err, absent = read(path)
+   local t, err, absent = read_file(path)
    if not t then
       return nil, err, absent
    end

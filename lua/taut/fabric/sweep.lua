@@ -13,7 +13,7 @@ local MARGIN_S = 15
 -- Run one request to its end; blocks.
 -- @param on_part called with each part
 -- @return reply, or nil and why
-local function run(request, on_part, time_s)
+local function run_helper(request, on_part, time_s)
    local proc, timer, reply, why
    local function on_line(line)
       local t, err = json.decode(line)
@@ -53,7 +53,7 @@ local function run(request, on_part, time_s)
    return reply
 end
 
-local function common(op, conf)
+local function common_request(op, conf)
    return { id = 1, op = op, ca = conf.device or nil, port = conf.port, mads = conf.mads,
       per_node = conf.mads_per_node, tries = conf.tries, timeout_ms = conf.timeout_ms,
       time_s = conf.time_s }
@@ -72,9 +72,9 @@ end
 -- @param with_counters read the counters as well
 -- @return { nodes, begin, counted, counted_mono, finish, boot, … }, or nil and why
 function sweep.run(conf, with_counters)
-   local nodes, request = json.array {}, common("sweep", conf)
+   local nodes, request = json.array {}, common_request("sweep", conf)
    request.counters = with_counters
-   local reply, err = run(request, function(part)
+   local reply, err = run_helper(request, function(part)
       if is_node(part) then
          part.desc = part.desc or ""
          nodes[#nodes + 1] = part
@@ -93,23 +93,23 @@ end
 -- @param lids array of LIDs
 -- @return array of { lid, guid, priority, state, activity } or { lid, error }, or nil and why
 function sweep.sm(conf, lids)
-   local request = common("sm", conf)
+   local request = common_request("sm", conf)
    request.lids = json.array(lids)
-   local reply, err = run(request, function() end, conf.time_s)
+   local reply, err = run_helper(request, function() end, conf.time_s)
    return reply and reply.sms, err
 end
 
 --- Ask which ports are members of a multicast group.
--- @param q { mgid = 32 hex digits or mlid =, sm_lid =, sm_sl =, sm_key =, prefix = 16 hex digits,
---   ports = array of 16 hex digits }
+-- @param query { mgid = 32 hex digits or mlid =, sm_lid =, sm_sl =, sm_key =, prefix = 16 hex
+--   digits, ports = array of 16 hex digits }
 -- @return { mgid, mlid, pkey, members = { { guid, member, error } } }, or nil and why
-function sweep.mcast(conf, q)
-   local request = common("mcast", conf)
-   for k, v in pairs(q) do
+function sweep.mcast(conf, query)
+   local request = common_request("mcast", conf)
+   for k, v in pairs(query) do
       request[k] = v
    end
-   request.ports = json.array(q.ports)
-   return run(request, function() end, conf.time_s)
+   request.ports = json.array(query.ports)
+   return run_helper(request, function() end, conf.time_s)
 end
 
 return sweep

@@ -24,11 +24,11 @@ local function errors_only(values)
    return kept
 end
 
-local function grow(p, kept, values, window, out)
+local function grow_port(port, kept, values, window, out)
    for name, g in pairs(growth.port(SOURCE, kept, values)) do
       if g.amount and g.amount > 0 then
          g.class, g.limit = counters.judge(counters.entry(SOURCE, name), g.amount, window.seconds)
-         out[#out + 1] = observe.counter(p, name, g, window)
+         out[#out + 1] = observe.counter(port, name, g, window)
          kept.last = kept.last or {}
          kept.last[name] = { amount = g.amount, at_least = g.at_least, reset = g.reset,
             class = g.class, why = g.limit and g.limit.why or nil, from = window.from,
@@ -38,16 +38,16 @@ local function grow(p, kept, values, window, out)
 end
 
 -- Ports that are always read together: a switch's, each port of an adapter.
-local function unit_of(p)
-   if not p.unit then
-      p.unit = p.node.type == "switch" and p.node.guid or model.key(p)
+local function unit_of(port)
+   if not port.unit then
+      port.unit = port.node.type == "switch" and port.node.guid or model.key(port)
    end
-   return p.unit
+   return port.unit
 end
 
 -- A port whose counters could not be read: what is known of it stays, with the time it is from;
 -- false where it was never read.
-local function miss(state, unit, key)
+local function miss_port(state, unit, key)
    if unit.unread[key] == nil then
       unit.unread[key] = not unit.new and state.reading or false
    end
@@ -57,13 +57,14 @@ local EMPTY = {}
 
 -- One port's counters; `reading` is when all were read.  A port without any but zeros takes no
 -- place in the state.
-local function take_counters(state, unit, p, reading, out)
-   local key = tostring(p.number)
-   if not p.read then
-      return miss(state, unit, key)
+local function take_counters(state, unit, port, reading, out)
+   local key = tostring(port.number)
+   if not port.read then
+      return miss_port(state, unit, key)
    end
-   local narrow = p.counters and errors_only(p.counters) or EMPTY
-   local wide = p.read == 64 and (p.counters64 and errors_only(p.counters64) or EMPTY) or nil
+   local narrow = port.counters and errors_only(port.counters) or EMPTY
+   local wide = port.read == 64 and (port.counters64 and errors_only(port.counters64) or EMPTY)
+      or nil
    local kept, before = unit.ports[key], unit.unread[key]
    unit.unread[key] = nil
    if not kept and next(narrow) == nil and (not wide or next(wide) == nil) then
@@ -73,7 +74,7 @@ local function take_counters(state, unit, p, reading, out)
    kept = kept or { narrow = {}, wide = wide and {} or nil }
    local window = not was_new and growth.window(before or unit.at or state.reading, reading)
    if window then
-      grow(p, kept, { narrow = narrow, wide = wide }, window, out)
+      grow_port(port, kept, { narrow = narrow, wide = wide }, window, out)
    end
    kept.narrow, kept.wide = narrow, wide
    unit.ports[key] = kept
@@ -110,8 +111,8 @@ function watch.kept(state, p)
    return unit and unit.first, port and port.last
 end
 
-local function standing_key(f)
-   return ("%s %s/%s"):format(f.kind, f.guid or "", f.number or "")
+local function standing_key(finding)
+   return ("%s %s/%s"):format(finding.kind, finding.guid or "", finding.number or "")
 end
 
 local function take_faults(state, fabric, window, out)
