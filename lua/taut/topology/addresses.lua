@@ -3,7 +3,7 @@
 -- routers that answer with one whichever port was asked at.
 local addresses = {}
 
-local function bad(name, what, ...)
+local function bad_address(name, what, ...)
    return nil, ("topology.addresses['%s']: " .. what):format(tostring(name), ...)
 end
 
@@ -28,13 +28,13 @@ function addresses.apply(topo, conf)
    local at = { link = {}, router = {}, of = {} }
    for name, address in pairs(conf) do
       if type(address) ~= "string" or #address > 45 or not address:find "^[%x.:]+$" then
-         return bad(name, "expected an address in quotes, got %s", tostring(address))
+         return bad_address(name, "expected an address in quotes, got %s", tostring(address))
       elseif at.link[address] or at.router[address] then
-         return bad(name, "%s is another port's, too", address)
+         return bad_address(name, "%s is another port's, too", address)
       end
       local link, router = thing_of(topo, name)
       if not link and not router then
-         return bad(name, "is neither a router nor a port of one")
+         return bad_address(name, "is neither a router nor a port of one")
       end
       at.link[address], at.router[address] = link, router
       if link then

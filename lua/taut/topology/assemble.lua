@@ -14,8 +14,8 @@ local function add_name(self, name)
    return c
 end
 
-local function of_endpoint(v, e)
-   return type(v) == "table" and v[e] or v
+local function of_endpoint(value, endpoint)
+   return type(value) == "table" and value[endpoint] or value
 end
 
 local function add_nodes(self, spec)
@@ -62,34 +62,34 @@ local function add_links(self, spec)
 end
 
 -- A value as text, the same for equal values.
-local function describe(v, out)
-   if type(v) == "function" or type(v) == "userdata" then
+local function describe_value(value, out)
+   if type(value) == "function" or type(value) == "userdata" then
       return out -- has another text each time; what it gives stands in other parameters
-   elseif type(v) ~= "table" then
-      out[#out + 1] = tostring(v)
+   elseif type(value) ~= "table" then
+      out[#out + 1] = tostring(value)
       return out
    end
-   local is_plain, text = pcall(table.concat, v, " ") -- numbers and names: most of it all
-   for i = 1, is_plain and 0 or #v do
-      describe(v[i], out)
+   local is_plain, text = pcall(table.concat, value, " ") -- numbers and names: most of it all
+   for i = 1, is_plain and 0 or #value do
+      describe_value(value[i], out)
    end
    out[#out + 1] = is_plain and text or nil
    local keys = {}
-   for k in pairs(#v == 0 and v or {}) do
+   for k in pairs(#value == 0 and value or {}) do
       keys[#keys + 1] = type(k) == "string" and k or nil
    end
    table.sort(keys)
    for _, k in ipairs(keys) do
       out[#out + 1] = k
-      describe(v[k], out)
+      describe_value(value[k], out)
    end
    return out
 end
 
 -- Names, wiring and routing in one number.
-local function wiring(self, spec)
-   return graph.digest(table.concat(describe({ self.components, spec.router_of, spec.links.from,
-      spec.links.to, spec.engine, spec.params }, {}), " "))
+local function wiring_number(self, spec)
+   return graph.digest(table.concat(describe_value({ self.components, spec.router_of,
+      spec.links.from, spec.links.to, spec.engine, spec.params }, {}), " "))
 end
 
 --- Fill a topology from what its model says (base.new).
@@ -124,7 +124,7 @@ function assemble.fill(self, spec)
    for name, fn in pairs(self.graph:closures()) do
       self[name] = fn -- crosses, route, router_route, hops, router, from, to
    end
-   self.wiring = ("%s [%s]"):format(spec.label, wiring(self, spec))
+   self.wiring = ("%s [%s]"):format(spec.label, wiring_number(self, spec))
    self.signature = self.wiring
    return true
 end

@@ -67,14 +67,15 @@ end
 
 ---------------------------------------------------------------- components
 
-function Base:is_link(c)
-   return c >= self.first_link
+function Base:is_link(component)
+   return component >= self.first_link
 end
 
 --- Is the component there?  The tx and rx of a rail that a node has not got have numbers and names
 -- all the same; so have those of a node that is away.
-function Base:is_there(c)
-   return c >= self.first_link or self:from(c) ~= nil and not self.away[(self:node_of(c))]
+function Base:is_there(component)
+   return component >= self.first_link or self:from(component) ~= nil
+      and not self.away[(self:node_of(component))]
 end
 
 --- Say which of the `dynamic` nodes are away: set of their numbers (seen/dynamic.lua).
@@ -94,73 +95,75 @@ function Base:absent()
 end
 
 --- The node that a tx or rx belongs to, and its rail; nil for a link.
-function Base:node_of(c)
-   if c >= self.first_link then
+function Base:node_of(component)
+   if component >= self.first_link then
       return nil
    end
-   local e, n = (c - 1) // 2, #self.nodes
+   local e, n = (component - 1) // 2, #self.nodes
    return e % n + 1, e // n + 1
 end
 
 --- "tx", "rx", or what kind of port a link leaves by ("X+", "uplink", "global").
-function Base:kind(c)
-   if c < self.first_link then
-      return c % 2 == 1 and "tx" or "rx"
+function Base:kind(component)
+   if component < self.first_link then
+      return component % 2 == 1 and "tx" or "rx"
    end
-   return self.kinds[c - self.first_link + 1]
+   return self.kinds[component - self.first_link + 1]
 end
 
 --- The same without its direction: "X" of "X+".
-function Base:axis(c)
-   return (self:kind(c):gsub("[+-]$", ""))
+function Base:axis(component)
+   return (self:kind(component):gsub("[+-]$", ""))
 end
 
 --- What bandwidth class a component is ("tx", "mezzanine", "uplink" …); of a node that is in a
 -- class of its own with that: "gpu tx".
-function Base:class(c)
-   if c < self.first_link then
-      local name = self.node_class and self.node_class[self:node_of(c)]
-      local way = c % 2 == 1 and "tx" or "rx"
+function Base:class(component)
+   if component < self.first_link then
+      local name = self.node_class and self.node_class[self:node_of(component)]
+      local way = component % 2 == 1 and "tx" or "rx"
       return name and name .. " " .. way or way
    end
-   return self.link_class[c - self.first_link + 1]
+   return self.link_class[component - self.first_link + 1]
 end
 
 --- Links of a component's class, in words: "uplinks", "cable links".
-function Base:class_links(c)
-   local class = self:class(c)
+function Base:class_links(component)
+   local class = self:class(component)
    return class .. (class:find "link$" and "s" or " links")
 end
 
 --- Bytes per second that it is known to carry; nil where that is learned, and is not yet known.
-function Base:known_capacity(c)
-   return not (self.open and self.open[c]) and self.capacity[c] or nil
+function Base:known_capacity(component)
+   return not (self.open and self.open[component]) and self.capacity[component] or nil
 end
 
 --- The link of the same cable in the other direction; the rx of a tx and the other way round.
-function Base:opposite(c)
-   return self.graph:opposite(c)
+function Base:opposite(component)
+   return self.graph:opposite(component)
 end
 
 --- Links that leave a router.
-function Base:links_of(r)
-   return self.graph:links_of(r)
+function Base:links_of(router)
+   return self.graph:links_of(router)
 end
 
---- Links from router r to router s.
-function Base:links_between(r, s)
-   return tables.filter(self.graph:links_of(r), function(c) return self:to(c) == s end)
+--- Links from a router to another.
+function Base:links_between(router, other)
+   return tables.filter(self.graph:links_of(router), function(component)
+      return self:to(component) == other
+   end)
 end
 
 --- Nodes on a router, ascending.
-function Base:on_router(r)
-   return self.graph:on_router(r)
+function Base:on_router(router)
+   return self.graph:on_router(router)
 end
 
 --- The router that a node's first rail leads to, of those that it has; nil: none.
-function Base:home(n)
+function Base:home(node)
    for rail = 1, self.rails or 1 do
-      local r = self:router(n, rail)
+      local r = self:router(node, rail)
       if r then
          return r
       end
@@ -168,65 +171,68 @@ function Base:home(n)
 end
 
 --- Those of them whose first rail leads there: each node is at home on one router only.
-function Base:at_home(r)
+function Base:at_home(router)
    local rails = self.rails or 1
-   return rails == 1 and self:on_router(r) or tables.filter(self:on_router(r), function(n)
-      return self:home(n) == r
+   return rails == 1 and self:on_router(router) or tables.filter(self:on_router(router),
+      function(node)
+      return self:home(node) == router
    end)
 end
 
 --- Nodes at the two ends of a component: one for a tx or rx, none for a link between routers that
 -- have none.
-function Base:ends(c)
-   local node = self:node_of(c)
+function Base:ends(component)
+   local node = self:node_of(component)
    if node then
       return { node }
    end
-   local list, seen = self:on_router(self:from(c)), {}
+   local list, seen = self:on_router(self:from(component)), {}
    for _, n in ipairs(list) do
       seen[n] = true
    end
-   for _, n in ipairs(self:on_router(self:to(c))) do
+   for _, n in ipairs(self:on_router(self:to(component))) do
       list[#list + 1] = not seen[n] and n or nil
    end
    return list
 end
 
 --- Nodes near a component: those at its ends, else those on the nearest routers that have some.
-function Base:near(c)
-   local list = self:ends(c)
+function Base:near(component)
+   local list = self:ends(component)
    if #list > 0 then
       return list
    end
-   return neighbours.nearest_nodes(self, { self:from(c), self:to(c) })
+   return neighbours.nearest_nodes(self, { self:from(component), self:to(component) })
 end
 
 --- The cable of a component, for the repair list.
-function Base:cable(c)
-   local node, rail = self:node_of(c)
+function Base:cable(component)
+   local node, rail = self:node_of(component)
    if node then
       local r = self:router(node, rail)
       return ("%s to %s"):format(self.nodes[node], r and self.router_name[r] or "nothing")
    end
-   local back = self:opposite(c)
-   return ("%s to %s"):format(self.components[c], back and self.components[back]
-      or self.router_name[self:to(c)])
+   local back = self:opposite(component)
+   return ("%s to %s"):format(self.components[component], back and self.components[back]
+      or self.router_name[self:to(component)])
 end
 
 --- Where a component is, in words of the machine room; the cable where no model knows better.
-function Base:place(c)
-   return self:cable(c)
+function Base:place(component)
+   return self:cable(component)
 end
 
 ---------------------------------------------------------------- routes
 
---- Why there is no route from router r to router s, where that is known; to node b on it, if given.
-function Base:because(r, s, b, rail)
-   local links = self.graph:blame(r, s, b, rail)
+--- Why there is no route from a router to another, where that is known; to a node on it, if given.
+function Base:because(from, to, node, rail)
+   local links = self.graph:blame(from, to, node, rail)
    if not links or #links == 0 then
       return nil
    end
-   return self:blocked_by(tables.map(links, function(c) return self.components[c] end), links)
+   return self:blocked_by(tables.map(links, function(component)
+      return self.components[component]
+   end), links)
 end
 
 --- Words for failed links that leave no route.
@@ -234,49 +240,49 @@ function Base.blocked_by(_, names)
    return table.concat(names, " and ") .. " failed"
 end
 
---- Why there is no route from node a to node b, as a sentence.
+--- Why there is no route from node src to node dst, as a sentence.
 -- @param rail which of their rails (default 1)
-function Base:why(a, b, rail)
-   local r, s = self:router(a, rail), self:router(b, rail)
+function Base:why(src, dst, rail)
+   local r, s = self:router(src, rail), self:router(dst, rail)
    if not r or not s then
-      local name = self.nodes[r and b or a]
+      local name = self.nodes[r and dst or src]
       return self.rails > 1 and ("%s has no rail %d"):format(name, rail or 1)
          or ("%s is not connected"):format(name)
    end
-   if not islands.are_joined(self, a, b, rail) then
+   if not islands.are_joined(self, src, dst, rail) then
       return "no link joins the parts of the machine that they are in"
    end
-   local why = self:because(r, s, b, rail)
+   local why = self:because(r, s, dst, rail)
    return why and "no route: " .. why or "no route"
 end
 
 ---------------------------------------------------------------- questions
 
---- Nodes behind a component (that depend on it): with `left` (0 … 1) of c left, the largest flow
+--- Nodes behind a component (that depend on it): with `left` (0 … 1) of it left, the largest flow
 -- between the node and the rest of the machine, which is everything on other routers than its
 -- own, falls below 0.75 of what it is with everything healthy.  Whatever the routing.  Behind a tx
 -- or rx is nobody but its own node: in a machine of a few nodes another's flow may fall as well,
 -- since the rest is no more than these, but what is wrong is not on that node's way to the rest.
-function Base:behind(c, left)
-   local kept, key = self.kept_behind, c + left / 2
+function Base:behind(component, left)
+   local kept, key = self.kept_behind, component + left / 2
    if not kept or kept.epoch ~= self.epoch or kept.n >= BEHIND_KEPT then
       kept = { epoch = self.epoch, n = 0 }
       self.kept_behind = kept
    end
    if not kept[key] then
-      kept[key], kept.n = assert(self.graph:behind(c, left, BEHIND)), kept.n + 1
+      kept[key], kept.n = assert(self.graph:behind(component, left, BEHIND)), kept.n + 1
    end
    return kept[key]
 end
 
 -- What a node can send and take in, with everything healthy, or with what is left now.
-local function flows(self, n, of)
+local function flows_of_node(self, node, of)
    local g = self.graph
    if of then
-      return g:flow(n, true, of, self.degraded[of] or 1), g:flow(n, false, of,
+      return g:flow(node, true, of, self.degraded[of] or 1), g:flow(node, false, of,
          self.degraded[of] or 1)
    end
-   return g:flow(n, true), g:flow(n, false)
+   return g:flow(node, true), g:flow(node, false)
 end
 
 --- The same for several components at once, such as all of a switch (Base:parts).
@@ -285,7 +291,9 @@ function Base:behind_all(list, left)
       return self:behind(list[1], left)
    end
    local degraded, is_port, all, nodes = self.degraded, {}, true, {}
-   local before = tables.map(self.nodes, function(_, n) return { flows(self, n, list[1]) } end)
+   local before = tables.map(self.nodes, function(_, node)
+      return { flows_of_node(self, node, list[1]) }
+   end)
    self.degraded = tables.copy(degraded)
    for _, c in ipairs(list) do
       self.degraded[c] = left
@@ -293,8 +301,8 @@ function Base:behind_all(list, left)
       is_port[self:node_of(c) or 0], all = true, all and not self:is_link(c)
    end
    for n = 1, #self.nodes do
-      local out, back = flows(self, n)
-      local out_left, back_left = flows(self, n, list[1])
+      local out, back = flows_of_node(self, n)
+      local out_left, back_left = flows_of_node(self, n, list[1])
       local lost = out_left < BEHIND * out and out_left < before[n][1] * (1 - LITTLE) or
          back_left < BEHIND * back and back_left < before[n][2] * (1 - LITTLE)
       nodes[#nodes + 1] = lost and (is_port[n] or not all) and n or nil
@@ -306,20 +314,20 @@ function Base:behind_all(list, left)
    return nodes
 end
 
--- tx and rx of a node, of those of its rails that lead to router r, where it is given.
-local function ports_of(self, n, r, list)
+-- tx and rx of a node, of those of its rails that lead to the router, where it is given.
+local function ports_of(self, node, router, list)
    for rail = 1, self.rails do
-      local at, off = self:router(n, rail), 2 * #self.nodes * (rail - 1)
-      if at and (not r or at == r) then
-         list[#list + 1], list[#list + 2] = self.tx[n] + off, self.rx[n] + off
+      local at, off = self:router(node, rail), 2 * #self.nodes * (rail - 1)
+      if at and (not router or at == router) then
+         list[#list + 1], list[#list + 2] = self.tx[node] + off, self.rx[node] + off
       end
    end
    return list
 end
 
---- tx and rx of a node's rails, of those that it has; only of those on router r, if given.
-function Base:ports(n, r)
-   return ports_of(self, n, r, {})
+--- tx and rx of a node's rails, of those that it has; only of those on the router, if given.
+function Base:ports(node, router)
+   return ports_of(self, node, router, {})
 end
 
 --- Where routers of the fabric that component c is in answer who asks for a way (addresses.lua).
@@ -394,17 +402,17 @@ end
 
 --- How many of each node's routes go through a router that it is not on: where it sends, where it
 -- receives.
-function Base:through(r)
+function Base:through(router)
    local from, to = {}, {}
    for n = 1, #self.nodes do
       from[n], to[n] = 0, 0
    end
    for c = self.first_link, #self.components do
-      for rail = 1, (self:from(c) == r or self:to(c) == r) and self.rails or 0 do
+      for rail = 1, (self:from(c) == router or self:to(c) == router) and self.rails or 0 do
          local send, take = self.graph:crossing(c, rail)
          for n = 1, #self.nodes do
-            from[n] = from[n] + (self:to(c) == r and send[n] or 0)
-            to[n] = to[n] + (self:from(c) == r and take[n] or 0)
+            from[n] = from[n] + (self:to(c) == router and send[n] or 0)
+            to[n] = to[n] + (self:from(c) == router and take[n] or 0)
          end
       end
    end
@@ -413,9 +421,9 @@ end
 
 --- Nodes exposed to a router: those on it, and those with more than a quarter of their routes
 -- through it.
-function Base:exposed_to(r)
-   local from, to = self:through(r)
-   local total, here, list = routes_of(self), tables.set(self:on_router(r)), {}
+function Base:exposed_to(router)
+   local from, to = self:through(router)
+   local total, here, list = routes_of(self), tables.set(self:on_router(router)), {}
    for n = 1, #self.nodes do
       list[#list + 1] = (here[n] or math.max(from[n], to[n]) > EXPOSED * (total[n] or 0)) and n
          or nil
@@ -425,15 +433,15 @@ end
 
 --- Nodes exposed to a component: more than a quarter of their routes to, or from, the others use
 -- it, or may.
-function Base:exposed(c)
-   local node, port_rail = self:node_of(c)
+function Base:exposed(component)
+   local node, port_rail = self:node_of(component)
    local total, of_rail = routes_of(self, port_rail)
    if node then
       return (of_rail[node] or 0) > EXPOSED * (total[node] or 0) and { node } or {}
    end
    local use, list = {}, {}
    for rail = 1, self.rails do
-      local from, to = self.graph:crossing(c, rail)
+      local from, to = self.graph:crossing(component, rail)
       for n = 1, #self.nodes do
          local u = use[n] or { 0, 0 }
          u[1], u[2] = u[1] + from[n], u[2] + to[n]
@@ -450,7 +458,7 @@ end
 -- @return array of classes with two members or more; array of the components no route uses
 function Base:classes()
    local classes, all = self.graph:classes()
-   local unused = tables.filter(all, function(c) return self:is_there(c) end)
+   local unused = tables.filter(all, function(component) return self:is_there(component) end)
    return classes, unused
 end
 

@@ -15,22 +15,22 @@ local NODES = 2 * 2 * SLOTS -- of a chassis
 local CAPACITY = { mezzanine = 6e9, backplane = 9.75e9, ["X cable"] = 6e9, ["Y cable"] = 3e9,
    ["Z cable"] = 6e9, tx = 6.7e9, rx = 6.7e9 }
 
---- Physical position (0 … n - 1) along a folded ring of n: every other one, and back.
-function cabinets.unfold(coordinate, n)
-   local half = (n + 1) // 2
-   return coordinate < half and 2 * coordinate or 2 * (n - coordinate) - 1
+--- Physical position (0 … length - 1) along a folded ring: every other one, and back.
+function cabinets.unfold(coordinate, length)
+   local half = (length + 1) // 2
+   return coordinate < half and 2 * coordinate or 2 * (length - coordinate) - 1
 end
 
 --- Coordinate of a physical position.
-function cabinets.fold(position, n)
-   return position % 2 == 0 and position // 2 or n - (position + 1) // 2
+function cabinets.fold(position, length)
+   return position % 2 == 0 and position // 2 or length - (position + 1) // 2
 end
 
---- Name of a Gemini, or with k (0, 1) of a node on it.
--- @param p { column, row, cage, slot, gemini }
-function cabinets.cname(p, k)
-   return ("c%d-%dc%ds%d%s%d"):format(p.column, p.row, p.cage, p.slot, k and "n" or "g",
-      k and 2 * p.gemini + k or p.gemini)
+--- Name of a Gemini, or with `node` (0, 1) of a node on it.
+-- @param place { column, row, cage, slot, gemini }
+function cabinets.cname(place, node)
+   return ("c%d-%dc%ds%d%s%d"):format(place.column, place.row, place.cage, place.slot, node and "n"
+      or "g", node and 2 * place.gemini + node or place.gemini)
 end
 
 --- Place of a node or a Gemini by its name.
@@ -52,10 +52,10 @@ end
 -- Node ids go up one side of a chassis and back on the other; the next chassis begins on the side
 -- where this one ended.  Assumed: each cabinet begins anew, cabinets count along the rows (as they
 -- do in the Aries machines whose lists are public).
-local function nid_in_cabinet(p, k)
-   local turn = (p.gemini + p.cage) % 2 -- second half of the chassis' ids: the way back
-   local slot = turn == 0 and p.slot or SLOTS - 1 - p.slot
-   return p.cage * NODES + turn * NODES // 2 + 2 * slot + k
+local function nid_in_cabinet(place, node)
+   local turn = (place.gemini + place.cage) % 2 -- second half of the chassis' ids: the way back
+   local slot = turn == 0 and place.slot or SLOTS - 1 - place.slot
+   return place.cage * NODES + turn * NODES // 2 + 2 * slot + node
 end
 
 local function place_in_cabinet(id)
@@ -78,13 +78,13 @@ WIRING.gemini = {
       return { columns = dims[1], rows = dims[2] // 2, cages = CAGES }
    end,
    -- Assumed: the even one of a module's two Y coordinates is g0, also where the ring comes back.
-   place = function(w, x, y, z)
-      return { column = cabinets.unfold(x, w.columns), row = cabinets.unfold(y // 2, w.rows),
+   place = function(room, x, y, z)
+      return { column = cabinets.unfold(x, room.columns), row = cabinets.unfold(y // 2, room.rows),
          cage = z // SLOTS, slot = z % SLOTS, gemini = y % 2 }
    end,
-   at = function(w, p)
-      return cabinets.fold(p.column, w.columns), 2 * cabinets.fold(p.row, w.rows) + p.gemini,
-         p.cage * SLOTS + p.slot
+   at = function(room, place)
+      return cabinets.fold(place.column, room.columns), 2 * cabinets.fold(place.row,
+         room.rows) + place.gemini, place.cage * SLOTS + place.slot
    end,
    class = function(letter, from) -- of the link from that coordinate on
       if letter == "Y" then
@@ -105,13 +105,13 @@ WIRING["gemini-chassis"] = {
    place = function(_, x, y, z)
       return { column = 0, row = 0, cage = x, slot = z, gemini = y }
    end,
-   at = function(_, p)
-      return p.cage, p.gemini, p.slot
+   at = function(_, place)
+      return place.cage, place.gemini, place.slot
    end,
    class = WIRING.gemini.class,
 }
 
-local function words(layout, class, from, to)
+local function ports_in_words(layout, class, from, to)
    local a, b = layout.cname(from), layout.cname(to)
    if class == "mezzanine" then
       return "mezzanine of " .. a:gsub("g%d$", "")
@@ -141,19 +141,20 @@ function cabinets.layout(name, dims, nodes_per_router)
    end
    local per_cabinet = w.cages * NODES
    local layout = { class = wiring.class }
-   function layout.place(r)
-      return wiring.place(w, r // (dims[2] * dims[3]), r // dims[3] % dims[2], r % dims[3])
+   function layout.place(router)
+      return wiring.place(w, router // (dims[2] * dims[3]), router // dims[3] % dims[2],
+         router % dims[3])
    end
-   function layout.router_of(p)
-      local x, y, z = wiring.at(w, p)
+   function layout.router_of(place)
+      local x, y, z = wiring.at(w, place)
       return (x * dims[2] + y) * dims[3] + z
    end
-   function layout.cname(r, k)
-      return cabinets.cname(layout.place(r), k)
+   function layout.cname(router, node)
+      return cabinets.cname(layout.place(router), node)
    end
-   function layout.nid(r, k)
-      local p = layout.place(r)
-      return (p.row * w.columns + p.column) * per_cabinet + nid_in_cabinet(p, k)
+   function layout.nid(router, node)
+      local p = layout.place(router)
+      return (p.row * w.columns + p.column) * per_cabinet + nid_in_cabinet(p, node)
    end
    function layout.router_of_nid(nid)
       local p, k = place_in_cabinet(nid % per_cabinet)
@@ -165,7 +166,7 @@ function cabinets.layout(name, dims, nodes_per_router)
       return CAPACITY[class == "cable" and letter .. " cable" or class]
    end
    function layout.words(class, from, to)
-      return words(layout, class, from, to)
+      return ports_in_words(layout, class, from, to)
    end
    return layout
 end

@@ -9,7 +9,7 @@ local SAME = 0.01     -- capacities that differ by less are the same
 local RARE = 0.1      -- of a class of links, a capacity that fewer have is worth a look
 local NAMED = 1000    -- names that one finding lists
 
-local function finding(list, kind, text, names)
+local function add_finding(list, kind, text, names)
    if #names > 0 then
       list[#list + 1] = { kind = kind, text = text, count = #names,
          names = table.move(names, 1, math.min(#names, NAMED), 1, {}) }
@@ -18,22 +18,22 @@ end
 
 ---------------------------------------------------------------- wiring
 
-local function parts(topo, list)
-   local names = tables.map(islands.of(topo).with_nodes, function(p)
-      return ("%d nodes with router %s"):format(#p.nodes, topo.router_name[p.first])
+local function find_parts(topo, list)
+   local names = tables.map(islands.of(topo).with_nodes, function(part)
+      return ("%d nodes with router %s"):format(#part.nodes, topo.router_name[part.first])
    end)
    if #names > 1 then
-      finding(list, "parts", "the machine falls into parts that no link connects; " ..
+      add_finding(list, "parts", "the machine falls into parts that no link connects; " ..
          "no test, job or advice goes from one to another", names)
    end
 end
 
 -- What an importer found missing among nodes that have it otherwise.
 local function missing_rails(topo, list)
-   local names = tables.map(topo.missing_rails, function(m)
-      return ("%s: rail %d of %d"):format(topo.nodes[m.node], m.rail, topo.rails)
+   local names = tables.map(topo.missing_rails, function(missing)
+      return ("%s: rail %d of %d"):format(topo.nodes[missing.node], missing.rail, topo.rails)
    end)
-   finding(list, "missing_rails", "rails that a node has not, though its peers do", names)
+   add_finding(list, "missing_rails", "rails that a node has not, though its peers do", names)
 end
 
 -- What an importer found with fewer planes than it should have.
@@ -49,11 +49,11 @@ local function missing_planes(topo, list)
          links[#links + 1] = ("%s: %d of %d planes"):format(topo.components[c], up, topo.planes[c])
       end
    end
-   finding(list, "planes", "rails some of whose planes are down", rails)
-   finding(list, "link_planes", "links some of whose planes are down", links)
+   add_finding(list, "planes", "rails some of whose planes are down", rails)
+   add_finding(list, "link_planes", "links some of whose planes are down", links)
 end
 
-local function lonely(topo, list)
+local function find_lonely(topo, list)
    local into, nodes, routers, unconnected = {}, {}, {}, {}
    for c = 1, #topo.components do
       if topo:is_link(c) then
@@ -75,15 +75,16 @@ local function lonely(topo, list)
       end
       unconnected[#unconnected + 1] = not is_on and name or nil
    end
-   finding(list, "unconnected", "nodes that are on no router", unconnected)
-   finding(list, "lonely", "routers without links to them or from them", routers)
-   finding(list, "nodes_without_links", "nodes whose router has no links to it or from it", nodes)
+   add_finding(list, "unconnected", "nodes that are on no router", unconnected)
+   add_finding(list, "lonely", "routers without links to them or from them", routers)
+   add_finding(list, "nodes_without_links", "nodes whose router has no links to it or from it",
+      nodes)
 end
 
 ---------------------------------------------------------------- capacities
 
-local function differ(a, b)
-   return math.abs(a - b) > SAME * math.max(a, b)
+local function do_differ(one, other)
+   return math.abs(one - other) > SAME * math.max(one, other)
 end
 
 local function directions(topo, list)
@@ -94,17 +95,17 @@ local function directions(topo, list)
          one_way[#one_way + 1] = topo.components[c]
       elseif back and c < back then
          local there, here = topo:known_capacity(c), topo:known_capacity(back)
-         uneven[#uneven + 1] = there and here and differ(there, here) and
+         uneven[#uneven + 1] = there and here and do_differ(there, here) and
             ("%s %.2f, %s %.2f GB/s"):format(topo.components[c], there / 1e9,
                topo.components[back], here / 1e9) or nil
       end
    end
-   finding(list, "one_way", "links that have no way back", one_way)
-   finding(list, "asymmetric", "cables whose directions differ in capacity", uneven)
+   add_finding(list, "one_way", "links that have no way back", one_way)
+   add_finding(list, "asymmetric", "cables whose directions differ in capacity", uneven)
 end
 
 -- Capacities of a class that only few of its links have.
-local function rare(topo, list)
+local function find_rare(topo, list)
    local classes = {}
    for c = 1, #topo.components do
       local k = classes[topo:class(c)] or { n = 0, by = {} }
@@ -127,19 +128,19 @@ local function rare(topo, list)
       end
    end
    table.sort(names)
-   finding(list, "rare", "capacities that fewer than 10% of their class have", names)
+   add_finding(list, "rare", "capacities that fewer than 10% of their class have", names)
 end
 
 ---------------------------------------------------------------- routes, names
 
-local function unroutable(topo, o, list)
-   local r = o.rerouted or topo:set_health(o.around or {})
+local function unroutable(topo, options, list)
+   local r = options.rerouted or topo:set_health(options.around or {})
    local names = {}
    for i, u in ipairs(r.unroutable or {}) do
       names[i] = ("%s to %s: %s"):format(topo.router_name[u[1]], topo.router_name[u[2]], u[3])
    end
    if #names > 0 then
-      finding(list, "unroutable", ("pairs of routers without a route, for %d pairs of nodes")
+      add_finding(list, "unroutable", ("pairs of routers without a route, for %d pairs of nodes")
          :format(r.pairs), names)
    end
 end
@@ -157,26 +158,26 @@ local function in_slurm(topo, slurm, list)
          there[#there + 1] = name
       end
    end
-   finding(list, "not_in_slurm", "nodes that are not in slurm.conf", here)
-   finding(list, "not_in_topology", "nodes in slurm.conf that are not in the topology", there)
+   add_finding(list, "not_in_slurm", "nodes that are not in slurm.conf", here)
+   add_finding(list, "not_in_topology", "nodes in slurm.conf that are not in the topology", there)
 end
 
 --- @param topo topology
--- @param o { slurm = { names = array, known = map; of a fabric of several whole = topology of all,
---   is_said = of another one it was said what no fabric has }, rerouted = what set_health told,
---   around = map of what the fabric has routed around }, each or nil
+-- @param options { slurm = { names = array, known = map; of a fabric of several whole = topology of
+--   all, is_said = of another one it was said what no fabric has }, rerouted = what set_health
+--   told, around = map of what the fabric has routed around }, each or nil
 -- @return array of { kind =, text =, count =, names = array, the first thousand }
-function check.all(topo, o)
+function check.all(topo, options)
    local list = {}
-   parts(topo, list)
+   find_parts(topo, list)
    missing_rails(topo, list)
    missing_planes(topo, list)
-   lonely(topo, list)
+   find_lonely(topo, list)
    directions(topo, list)
-   rare(topo, list)
-   unroutable(topo, o, list)
-   if o.slurm then
-      in_slurm(topo, o.slurm, list)
+   find_rare(topo, list)
+   unroutable(topo, options, list)
+   if options.slurm then
+      in_slurm(topo, options.slurm, list)
    end
    return list
 end

@@ -8,24 +8,24 @@ local diff = {}
 local SAME = 0.01 -- capacities that differ by less are the same
 
 -- Do two capacities differ, as far as both are known?
-local function differ(a, b)
-   return a and b and math.abs(a - b) > SAME * math.max(a, b)
+local function do_differ(one, other)
+   return one and other and math.abs(one - other) > SAME * math.max(one, other)
 end
 
 -- Names that only one side has.
-local function only(names, other)
+local function only_here(names, other)
    return tables.filter(names, function(name) return not other[name] end)
 end
 
-local function moved_nodes(a, b, map)
+local function moved_nodes(first, second, map)
    local list = {}
-   for n, name in ipairs(a.nodes) do
-      local m = b.node_id[name]
-      for rail = 1, m and math.max(a.rails or 1, b.rails or 1) or 0 do
-         local r, s = a:router(n, rail), b:router(m, rail)
+   for n, name in ipairs(first.nodes) do
+      local m = second.node_id[name]
+      for rail = 1, m and math.max(first.rails or 1, second.rails or 1) or 0 do
+         local r, s = first:router(n, rail), second:router(m, rail)
          if (r and map[r]) ~= s then
-            list[#list + 1] = { node = name, rail = rail, first = r and a.router_name[r],
-               second = s and b.router_name[s] }
+            list[#list + 1] = { node = name, rail = rail, first = r and first.router_name[r],
+               second = s and second.router_name[s] }
          end
       end
    end
@@ -53,10 +53,11 @@ local function pairs_of(topo, name_of)
    return at, list
 end
 
-local function link_difference(p, q)
-   return { from = p.from, to = p.to, first = #p.links, second = q and #q.links or 0,
-      first_Bps = p.capacity, second_Bps = q and q.capacity or 0, links = p.links,
-      other_links = q and q.links or {} }
+local function link_difference(pair, other)
+   return { from = pair.from, to = pair.to, first = #pair.links, second = other and #other.links
+      or 0,
+      first_Bps = pair.capacity, second_Bps = other and other.capacity or 0, links = pair.links,
+      other_links = other and other.links or {} }
 end
 
 -- Of two directions with the same difference, one is enough.
@@ -80,19 +81,21 @@ local function both_ways(list)
    return out
 end
 
-local function differing_links(a, b, map)
+local function differing_links(first, second, map)
    local back = {}
    for r, s in pairs(map) do
-      back[s] = a.router_name[r]
+      back[s] = first.router_name[r]
    end
-   local at_a, list_a = pairs_of(a, function(r) return a.router_name[r] end)
-   local at_b, list_b = pairs_of(b, function(s) return back[s] or b.router_name[s] end)
+   local at_a, list_a = pairs_of(first, function(router) return first.router_name[router] end)
+   local at_b, list_b = pairs_of(second, function(router)
+      return back[router] or second.router_name[router]
+   end)
    local links, capacities = {}, {}
    for _, p in ipairs(list_a) do
       local q = at_b[p.from .. "\0" .. p.to]
       if not q or #q.links ~= #p.links then
          links[#links + 1] = link_difference(p, q)
-      elseif differ(p.capacity, q.capacity) then
+      elseif do_differ(p.capacity, q.capacity) then
          capacities[#capacities + 1] = link_difference(p, q)
       end
    end
@@ -105,46 +108,47 @@ local function differing_links(a, b, map)
    return both_ways(links), both_ways(capacities)
 end
 
-local function node_capacities(a, b)
+local function node_capacities(here, there)
    local list = {}
-   for c, name in ipairs(a.components) do
-      local d = not a:is_link(c) and a:is_there(c) and b.component_id[name]
-      d = d and b:is_there(d) and d -- a rail that one side has not is told as moved
-      local first, second = a:known_capacity(c), d and b:known_capacity(d)
-      if d and differ(first, second) then
+   for c, name in ipairs(here.components) do
+      local d = not here:is_link(c) and here:is_there(c) and there.component_id[name]
+      d = d and there:is_there(d) and d -- a rail that one side has not is told as moved
+      local first, second = here:known_capacity(c), d and there:known_capacity(d)
+      if d and do_differ(first, second) then
          list[#list + 1] = { component = name, first_Bps = first, second_Bps = second }
       end
    end
    return list
 end
 
---- @param a, b topologies
+--- @param first, second topologies
 -- @return { matched_by = "name" | "nodes", matched = routers, of = routers of a,
 --   nodes_first, nodes_second = names that only one has, moved = { node, rail, first, second },
 --   routers_first, routers_second = names,
 --   links = { from, to, both = the way back differs alike and is left out, first, second = how
 --   many, links, other_links = names }, capacities = { from, to, both, first_Bps, second_Bps },
 --   ends = { component, first_Bps, second_Bps }, count = of all these }
-function diff.compare(a, b)
-   local map, how, known = matching.of(a, b)
-   local d = { matched_by = how, matched = known, of = a.routers,
-      nodes_first = only(a.nodes, b.node_id), nodes_second = only(b.nodes, a.node_id),
-      moved = moved_nodes(a, b, map), routers_first = {}, routers_second = {} }
+function diff.compare(first, second)
+   local map, how, known = matching.of(first, second)
+   local d = { matched_by = how, matched = known, of = first.routers,
+      nodes_first = only_here(first.nodes, second.node_id),
+         nodes_second = only_here(second.nodes, first.node_id),
+      moved = moved_nodes(first, second, map), routers_first = {}, routers_second = {} }
    local seen = {}
-   for r = 0, a.routers - 1 do
+   for r = 0, first.routers - 1 do
       if map[r] then
          seen[map[r]] = true
       else
-         table.insert(d.routers_first, a.router_name[r])
+         table.insert(d.routers_first, first.router_name[r])
       end
    end
-   for s = 0, b.routers - 1 do
+   for s = 0, second.routers - 1 do
       if not seen[s] then
-         table.insert(d.routers_second, b.router_name[s])
+         table.insert(d.routers_second, second.router_name[s])
       end
    end
-   d.links, d.capacities = differing_links(a, b, map)
-   d.ends = node_capacities(a, b)
+   d.links, d.capacities = differing_links(first, second, map)
+   d.ends = node_capacities(first, second)
    d.count = 0
    for _, key in ipairs { "nodes_first", "nodes_second", "moved", "routers_first",
       "routers_second", "links", "capacities", "ends" } do

@@ -38,7 +38,7 @@ local function check_levels(conf)
 end
 
 -- Number of routers in each level (0 = leaves), and of ways up to it (the W of d-mod-k).
-local function sizes(levels)
+local function sizes_of_levels(levels)
    local count, ways = { [0] = 1 }, { [0] = 1 }
    for _, l in ipairs(levels) do
       count[0] = count[0] * l.down
@@ -58,60 +58,62 @@ local function sizes(levels)
    return count, ways
 end
 
-local function name_of(levels, i)
-   if i == 0 then
+local function name_of(levels, index)
+   if index == 0 then
       return "leaf"
    end
-   return i == #levels and "spine" or #levels == 2 and "mid" or ("mid%d."):format(i)
+   return index == #levels and "spine" or #levels == 2 and "mid" or ("mid%d."):format(index)
 end
 
-local function add_routers(s, levels, count, prefix, level_of)
+local function add_routers(fabric, levels, count, prefix, level_of)
    local first = {}
    for i = 0, #levels do
-      first[i] = s.routers
+      first[i] = fabric.routers
       local name = prefix .. name_of(levels, i)
       for n = 0, count[i] - 1 do
-         level_of[s:router(name .. n)] = i
+         level_of[fabric:router(name .. n)] = i
       end
    end
    return first
 end
 
--- All cables between level i and the one below.
-local function add_level(s, t, i, down_ports, up_ports)
-   local l, below, here = t.levels[i], t.ways[i - 1], t.ways[i]
-   local parallel, cap = l.parallel or 1, t.capacity[i]
-   for child = 0, t.count[i - 1] - 1 do
+-- All cables between a level and the one below.
+local function add_level(fabric, plan, level, down_ports, up_ports)
+   local l, below, here = plan.levels[level], plan.ways[level - 1], plan.ways[level]
+   local parallel, cap = l.parallel or 1, plan.capacity[level]
+   for child = 0, plan.count[level - 1] - 1 do
       local tree, u = child // below, child % below
-      local r = t.first[i - 1] + child
+      local r = plan.first[level - 1] + child
       for k = 0, parallel - 1 do
          for p = 0, l.up - 1 do
-            local parent = t.first[i] + tree // l.down * here + p * below + u
-            s:link(r, parent, up_ports[k * l.up + p], "uplink", cap[1])
+            local parent = plan.first[level] + tree // l.down * here + p * below + u
+            fabric:link(r, parent, up_ports[k * l.up + p], "uplink", cap[1])
          end
       end
    end
-   for n = 0, t.count[i] - 1 do
+   for n = 0, plan.count[level] - 1 do
       local tree, u = n // here, n % here
       for d = 0, l.down - 1 do
-         local child = t.first[i - 1] + (tree * l.down + d) * below + u % below
+         local child = plan.first[level - 1] + (tree * l.down + d) * below + u % below
          for k = 0, parallel - 1 do
-            s:link(t.first[i] + n, child, down_ports[d * parallel + k], "downlink", cap[2])
+            fabric:link(plan.first[level] + n, child, down_ports[d * parallel + k], "downlink",
+               cap[2])
          end
       end
    end
 end
 
-local function numbers(first, n)
-   return tables.fill(0, n - 1, function(k) return tostring(first + k) end)
+local function numbers_from(first, count)
+   return tables.fill(0, count - 1, function(index) return tostring(first + index) end)
 end
 
-local function add_links(s, t)
-   for i, l in ipairs(t.levels) do
+local function add_links(fabric, tree)
+   for i, l in ipairs(tree.levels) do
       local parallel = l.parallel or 1
-      local below = t.levels[i - 1]
-      local taken = below and below.down * (below.parallel or 1) or t.ports_per_leaf
-      add_level(s, t, i, numbers(1, l.down * parallel), numbers(taken + 1, l.up * parallel))
+      local below = tree.levels[i - 1]
+      local taken = below and below.down * (below.parallel or 1) or tree.ports_per_leaf
+      add_level(fabric, tree, i, numbers_from(1, l.down * parallel),
+         numbers_from(taken + 1, l.up * parallel))
    end
 end
 
@@ -139,18 +141,19 @@ local function level_capacities(conf, levels)
 end
 
 -- Leaf of rail k (from 0) of a node (from 0), and its place there.
-local function placer(t, wiring, rails)
-   local per = t.nodes_per_leaf
+local function placer_of_nodes(tree, wiring, rails)
+   local per = tree.nodes_per_leaf
    if wiring == "planes" then
-      return function(n, k) return t.plane * k + n // per, n end
+      return function(node, rail) return tree.plane * rail + node // per, node end
    elseif wiring == "leaf" then
-      return function(n) return n // per, n end
+      return function(node) return node // per, node end
    end
-   -- as many leaves together as there are rails; rail k of all their nodes is on leaf k
-   return function(n, k)
+   -- as many leaves together as there are rails; each rail of all their nodes is on the leaf of its
+   -- number
+   return function(node, rail)
       local block = per
-      local leaf = n // block * rails + k
-      return leaf, leaf * per + n % block
+      local leaf = node // block * rails + rail
+      return leaf, leaf * per + node % block
    end
 end
 
@@ -165,14 +168,14 @@ local function rails_of(conf)
 end
 
 -- Everything that has to be asked of a regular tree before it is built.
-local function measures(conf)
+local function measure_levels(conf)
    local t, err = {}
    t.nodes_per_leaf, err = shape.whole(conf, "nodes_per_leaf", 1, 65536)
    if t.nodes_per_leaf then
       t.levels, err = check_levels(conf)
    end
    if t.levels then
-      t.count, t.ways = sizes(t.levels)
+      t.count, t.ways = sizes_of_levels(t.levels)
       err = t.ways
    end
    if t.count then
@@ -195,8 +198,8 @@ local function measures(conf)
 end
 
 -- Routers, links, nodes and what routing wants of a regular tree.
-local function regular(conf)
-   local t, err = measures(conf)
+local function make_regular(conf)
+   local t, err = measure_levels(conf)
    if not t then
       return nil, err
    end
@@ -206,7 +209,7 @@ local function regular(conf)
       t.plane = t.plane or s.routers
       add_links(s, t)
    end
-   local place = placer(t, t.rail_wiring, t.rails)
+   local place = placer_of_nodes(t, t.rail_wiring, t.rails)
    local leaves = t.count[0] // (t.rail_wiring == "leaves" and t.rails or 1)
    local n
    n, err = shape.nodes(conf, leaves * t.nodes_per_leaf, ("%d leaves of %d nodes"):format(leaves,
@@ -240,7 +243,7 @@ function fattree.build(conf)
    if not routing then
       return nil, err
    end
-   local s, n, level, ways = regular(conf)
+   local s, n, level, ways = make_regular(conf)
    if not s then
       return nil, n
    end

@@ -8,7 +8,7 @@ local health = {}
 local LOST = 1000 -- pairs without a route that a report names
 local LOST_APART = 1 << 20 -- … and are looked through where parts are apart
 
-local function check(self, left)
+local function check_left(self, left)
    for c, v in pairs(left) do
       if math.type(c) ~= "integer" or c < 1 or c > #self.components then
          error(("component %s is not within 1 to %d"):format(c, #self.components), 3)
@@ -19,7 +19,7 @@ local function check(self, left)
 end
 
 -- Takes over the state, and tells whether another set of links has failed.
-local function take(self, left)
+local function take_left(self, left)
    local changed = false
    for c in pairs(self.degraded) do
       self.graph:set_left(c, left[c] or 1)
@@ -60,9 +60,9 @@ local function more_loaded(self, before, now)
          list[#list + 1] = { self.first_link + l - 1, before[l], now[l] }
       end
    end
-   table.sort(list, function(a, b)
-      local more_a, more_b = a[3] / a[2], b[3] / b[2]
-      return more_a ~= more_b and more_a > more_b or more_a == more_b and a[1] < b[1]
+   table.sort(list, function(one, other)
+      local more_a, more_b = one[3] / one[2], other[3] / other[2]
+      return more_a ~= more_b and more_a > more_b or more_a == more_b and one[1] < other[1]
    end)
    return list
 end
@@ -71,8 +71,8 @@ end
 -- there is none between parts which no link joins is no news.
 local function unroutable(self, pairs_lost)
    local list, last, part = {}, {}, islands.of(self).of_router
-   table.sort(pairs_lost, function(a, b)
-      return a[1] < b[1] or a[1] == b[1] and a[2] < b[2]
+   table.sort(pairs_lost, function(one, other)
+      return one[1] < other[1] or one[1] == other[1] and one[2] < other[2]
    end)
    for _, p in ipairs(pairs_lost) do -- one for each node that cannot be reached
       local is_apart = part[p[1]] ~= part[p[2]]
@@ -92,10 +92,10 @@ end
 --   unroutable = array of the first { router, router, why } of them, is_all = no others,
 --   more_loaded = array of { link, was, now }, in pairs of nodes, the largest increase first }
 function health.set(self, left, opt)
-   check(self, left)
+   check_left(self, left)
    local wants = not opt or opt.report ~= false
    local before = wants and self.graph:all_to_all()
-   if take(self, left) then
+   if take_left(self, left) then
       new_epoch(self)
    end
    assert(self.graph:update())

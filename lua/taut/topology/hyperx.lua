@@ -36,7 +36,7 @@ local function check_dims(dims)
 end
 
 -- Cables between two routers of a row, for each dimension.
-local function cables(conf, dims)
+local function cables_of(conf, dims)
    local given, list = conf.links, {}
    for d = 1, #dims do
       local n = given == nil and 1 or type(given) == "table" and given[d] or given
@@ -49,10 +49,10 @@ local function cables(conf, dims)
    return list
 end
 
-local function add_routers(s, dims, routers)
+local function add_routers(fabric, dims, routers)
    local at = tables.fill(1, #dims, function() return 0 end)
    for _ = 1, routers do
-      s:router("r" .. table.concat(at, "."))
+      fabric:router("r" .. table.concat(at, "."))
       local d = #dims
       while d >= 1 do
          at[d] = at[d] + 1
@@ -64,7 +64,7 @@ local function add_routers(s, dims, routers)
    end
 end
 
-local function add_links(s, conf, dims, count)
+local function add_links(fabric, conf, dims, count)
    local stride, ports, capacity = {}, {}, {}
    local st = 1
    for d = #dims, 1, -1 do
@@ -78,14 +78,14 @@ local function add_links(s, conf, dims, count)
          ports[d][j] = LETTERS[d] .. j
       end
    end
-   for r = 0, s.routers - 1 do
+   for r = 0, fabric.routers - 1 do
       for d, len in ipairs(dims) do
          local step, letter, names, cap = stride[d], LETTERS[d], ports[d], capacity[d]
          local x = r // step % len
          local row = r - x * step
          for j = 0, len - 1 do
             if j ~= x then
-               s:link(r, row + j * step, names[j], letter, cap, count[d])
+               fabric:link(r, row + j * step, names[j], letter, cap, count[d])
             end
          end
       end
@@ -94,13 +94,13 @@ local function add_links(s, conf, dims, count)
 end
 
 -- Routers, links and places of a regular HyperX.
-local function regular(conf)
+local function make_regular(conf)
    local routers, err = check_dims(conf.dims)
    if not routers then
       return nil, err
    end
    local count
-   count, err = cables(conf, conf.dims)
+   count, err = cables_of(conf, conf.dims)
    if not count then
       return nil, err
    end
@@ -118,11 +118,11 @@ local function regular(conf)
    end
    local n
    n, err = shape.nodes(conf, routers * per, ("%s routers of %d nodes"):format(
-      table.concat(conf.dims, "x"), per), 1, function(p) return p // per end)
+      table.concat(conf.dims, "x"), per), 1, function(part) return part // per end)
    if not n then
       return nil, err
    end
-   local place = tables.fill(1, routers, function(r) return r - 1 end)
+   local place = tables.fill(1, routers, function(router) return router - 1 end)
    return s, n, conf.dims, place
 end
 
@@ -157,7 +157,7 @@ local function from_wiring(conf)
          place[i] = place[i] * dims[d] + x
       end
    end
-   local function letter(from, to)
+   local function letter_of(from, to)
       local a, b = w.routers[from + 1].coord, w.routers[to + 1].coord
       for d in ipairs(dims) do
          if a[d] ~= b[d] then
@@ -166,7 +166,7 @@ local function from_wiring(conf)
       end
       return LETTERS[1]
    end
-   local s, n = wired.both(w, conf, { merge = true, kind = letter })
+   local s, n = wired.both(w, conf, { merge = true, kind = letter_of })
    if not s then
       return nil, n
    end
@@ -189,7 +189,7 @@ function hyperx.build(conf)
    if not misrouted then
       return nil, err
    end
-   local s, n, dims, place = (conf.wiring and from_wiring or regular)(conf)
+   local s, n, dims, place = (conf.wiring and from_wiring or make_regular)(conf)
    if not s then
       return nil, n
    end

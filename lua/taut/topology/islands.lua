@@ -11,7 +11,7 @@ local islands = {}
 local kept = setmetatable({}, { __mode = "k" }) -- by topology: wiring never changes
 
 -- Routers that a link joins, in whichever direction.
-local function joined(topo)
+local function joined_routers(topo)
    local near = tables.fill(0, topo.routers - 1, function() return {} end)
    for c = topo.first_link, #topo.components do
       local r, s = topo:from(c), topo:to(c)
@@ -34,7 +34,7 @@ local function join_rails(topo, near)
    end
 end
 
-local function walk(topo, near, first, number, of)
+local function walk_part(topo, near, first, number, of)
    local part = { number = number, first = first, routers = 0, nodes = {} }
    local stack = { first }
    of[first] = number
@@ -54,18 +54,18 @@ local function walk(topo, near, first, number, of)
    return part
 end
 
-local function find(topo)
-   local near, of, parts, with_nodes = joined(topo), {}, {}, {}
+local function find_parts(topo)
+   local near, of, parts, with_nodes = joined_routers(topo), {}, {}, {}
    local by_links = {}
    for r = 0, topo.routers - 1 do
       if not by_links[r] then
-         walk(topo, near, r, r, by_links)
+         walk_part(topo, near, r, r, by_links)
       end
    end
    join_rails(topo, near)
    for r = 0, topo.routers - 1 do
       if not of[r] then
-         parts[#parts + 1] = walk(topo, near, r, #parts + 1, of)
+         parts[#parts + 1] = walk_part(topo, near, r, #parts + 1, of)
          with_nodes[#with_nodes + 1] = #parts[#parts].nodes > 0 and parts[#parts] or nil
       end
    end
@@ -76,7 +76,7 @@ end
 -- @return { of_router = map router → number, parts = array of { number, first = router, routers =
 --   how many, nodes = array }, with_nodes = those of them that have nodes }
 function islands.of(topo)
-   kept[topo] = kept[topo] or find(topo)
+   kept[topo] = kept[topo] or find_parts(topo)
    return kept[topo]
 end
 
@@ -86,9 +86,9 @@ function islands.are_several(topo)
 end
 
 --- The part that a node is in, by its number; nil where it is on no router.
-function islands.of_node(topo, n)
+function islands.of_node(topo, node)
    for rail = 1, topo.rails or 1 do
-      local r = topo:router(n, rail)
+      local r = topo:router(node, rail)
       if r then
          return islands.of(topo).of_router[r]
       end
@@ -96,14 +96,14 @@ function islands.of_node(topo, n)
 end
 
 --- Do links join two nodes on one rail?  Whether they are up is another matter.
-function islands.are_joined(topo, a, b, rail)
-   local by, r, s = islands.of(topo).by_links, topo:router(a, rail), topo:router(b, rail)
+function islands.are_joined(topo, src, dst, rail)
+   local by, r, s = islands.of(topo).by_links, topo:router(src, rail), topo:router(dst, rail)
    return r ~= nil and s ~= nil and by[r] == by[s]
 end
 
 --- How many nodes the part of this one has, itself among them.
-function islands.size(topo, n)
-   local part = islands.of_node(topo, n)
+function islands.size(topo, node)
+   local part = islands.of_node(topo, node)
    return part and #islands.of(topo).parts[part].nodes or 1
 end
 
@@ -139,8 +139,8 @@ function islands.split(topo, nodes)
          table.insert(by[part], n)
       end
    end
-   table.sort(list, function(a, b)
-      return #a ~= #b and #a > #b or #a == #b and a[1] < b[1]
+   table.sort(list, function(one, other)
+      return #one ~= #other and #one > #other or #one == #other and one[1] < other[1]
    end)
    return list
 end

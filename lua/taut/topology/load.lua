@@ -28,13 +28,13 @@ function pattern.shift(_, nodes, opt)
    return list
 end
 
--- The nearest to a cube that has n places.
-local function cube(n)
+-- The nearest to a cube that has so many places.
+local function nearest_cube(count)
    local best
-   for x = 1, math.floor(n ^ (1 / 3) + 1e-9) do
-      for y = x, n % x == 0 and math.floor((n // x) ^ 0.5 + 1e-9) or 0 do
-         local z = n // x // y
-         if x * y * z == n and (not best or z - x < best[3] - best[1]) then
+   for x = 1, math.floor(count ^ (1 / 3) + 1e-9) do
+      for y = x, count % x == 0 and math.floor((count // x) ^ 0.5 + 1e-9) or 0 do
+         local z = count // x // y
+         if x * y * z == count and (not best or z - x < best[3] - best[1]) then
             best = { x, y, z }
          end
       end
@@ -45,7 +45,7 @@ end
 --- Everybody to both neighbours in each dimension of a grid of ranks, which are the nodes in the
 -- order of the list; by default the grid nearest to a cube.
 function pattern.nearest(_, nodes, opt)
-   local grid, list = opt.grid or cube(#nodes), {}
+   local grid, list = opt.grid or nearest_cube(#nodes), {}
    local stride = 1
    for d = #grid, 1, -1 do
       local len = grid[d]
@@ -63,7 +63,7 @@ end
 
 load.patterns = { "all-to-all", "nearest", "ring", "shift" }
 
-local function check(topo, name, opt)
+local function check_nodes(topo, name, opt)
    if name ~= "all-to-all" and not pattern[name] then
       return nil, ("pattern '%s' is not known (known: %s)"):format(tostring(name),
          table.concat(load.patterns, ", "))
@@ -87,7 +87,7 @@ local function check(topo, name, opt)
 end
 
 local function all_nodes(topo)
-   return tables.fill(1, #topo.nodes, function(n) return n end)
+   return tables.fill(1, #topo.nodes, function(node) return node end)
 end
 
 --- Bytes on each component while nodes talk to each other in a pattern; the rails that both nodes
@@ -99,7 +99,7 @@ end
 -- @return array by component, pairs without a route; or nil and what is wrong
 function load.of(self, name, opt)
    opt = opt or {}
-   local ok, err = check(self, name, opt)
+   local ok, err = check_nodes(self, name, opt)
    if not ok then
       return nil, err
    end

@@ -10,7 +10,7 @@ local load_rails = {}
 
 local MOST = 1 << 20 -- pairs of routers without a route that the kernel names
 
-local function count(set)
+local function count_set(set)
    local n = 0
    while set ~= 0 do
       set, n = set & (set - 1), n + 1
@@ -19,7 +19,7 @@ local function count(set)
 end
 
 -- For each rail of a set: fn(rail).
-local function each(set, fn)
+local function each_rail(set, fn)
    local k = 1
    while set ~= 0 do
       if set & 1 == 1 then
@@ -31,35 +31,35 @@ end
 
 -- The rails that nodes have; only nodes that are asked for.
 local function sets_of(topo)
-   return setmetatable({}, { __index = function(sets, n)
+   return setmetatable({}, { __index = function(sets, node)
       local set = 0
       for k = 1, topo.rails do
-         set = topo:router(n, k) and set | 1 << (k - 1) or set
+         set = topo:router(node, k) and set | 1 << (k - 1) or set
       end
-      sets[n] = set
+      sets[node] = set
       return set
    end })
 end
 
--- Those of a set over which a has a route to b.
-local function routed(topo, set, a, b)
+-- Those of a set over which src has a route to dst.
+local function routed_rails(topo, set, src, dst)
    local left = set
-   each(set, function(k)
-      left = topo:hops(a, b, k) < math.huge and left or left & ~(1 << (k - 1))
+   each_rail(set, function(rail)
+      left = topo:hops(src, dst, rail) < math.huge and left or left & ~(1 << (rail - 1))
    end)
    return left
 end
 
-local function add_port(topo, out, n, k, way, bytes)
-   local c = 2 * (#topo.nodes * (k - 1) + n) - (way == "tx" and 1 or 0)
+local function add_port(topo, out, node, rail, way, bytes)
+   local c = 2 * (#topo.nodes * (rail - 1) + node) - (way == "tx" and 1 or 0)
    out[c] = out[c] + bytes
 end
 
-local function add_ends(topo, out, a, b, set, bytes)
-   local share = bytes / count(set)
-   each(set, function(k)
-      add_port(topo, out, a, k, "tx", share)
-      add_port(topo, out, b, k, "rx", share)
+local function add_ends(topo, out, src, dst, set, bytes)
+   local share = bytes / count_set(set)
+   each_rail(set, function(rail)
+      add_port(topo, out, src, rail, "tx", share)
+      add_port(topo, out, dst, rail, "rx", share)
    end)
 end
 
@@ -70,7 +70,7 @@ local function add_links(topo, out, links, times)
    end
 end
 
-local function nothing(topo)
+local function no_load(topo)
    return tables.fill(1, #topo.components, function() return 0 end)
 end
 
@@ -81,9 +81,9 @@ local function by_rail(topo, list, of)
    local lists = tables.fill(1, topo.rails, function() return {} end)
    for i = 1, #list, 3 do
       local a, b, set = list[i], list[i + 1], of(list[i], list[i + 1])
-      local share = list[i + 2] / count(set)
-      each(set, function(k)
-         local t = lists[k]
+      local share = list[i + 2] / count_set(set)
+      each_rail(set, function(rail)
+         local t = lists[rail]
          local n = #t
          t[n + 1], t[n + 2], t[n + 3] = a, b, share
       end)
@@ -108,24 +108,26 @@ end
 -- @param list flat array { from node, to node, bytes, … }
 -- @return bytes by component, pairs without a route
 function load_rails.pairs(topo, list)
-   local sets, out = sets_of(topo), nothing(topo)
-   local function both(a, b)
-      return sets[a] & sets[b]
+   local sets, out = sets_of(topo), no_load(topo)
+   local function rails_of_both(node, other)
+      return sets[node] & sets[other]
    end
-   local carries = both
-   local lost = add_pairs(topo, out, by_rail(topo, list, both))
+   local carries = rails_of_both
+   local lost = add_pairs(topo, out, by_rail(topo, list, rails_of_both))
    if lost > 0 and topo.rails > 1 then
-      carries, out = function(a, b) return routed(topo, both(a, b), a, b) end, nothing(topo)
+      carries, out = function(src, dst)
+         return routed_rails(topo, rails_of_both(src, dst), src, dst)
+      end, no_load(topo)
       add_pairs(topo, out, by_rail(topo, list, carries))
       lost = 0
    end
    for i = 1, #list, 3 do
       local a, b = list[i], list[i + 1]
       local set = carries(a, b)
-      if set == 0 and (carries ~= both or both(a, b) == 0) then
+      if set == 0 and (carries ~= rails_of_both or rails_of_both(a, b) == 0) then
          lost = lost + 1
       end
-      set = set ~= 0 and set or both(a, b)
+      set = set ~= 0 and set or rails_of_both(a, b)
       if set ~= 0 then
          add_ends(topo, out, a, b, set, list[i + 2])
       end
@@ -154,7 +156,7 @@ local function common_unit(groups)
    local unit = 1
    for _, a in ipairs(groups) do
       for _, b in ipairs(groups) do
-         local n, x, y = count(a.set & b.set), unit, count(a.set & b.set)
+         local n, x, y = count_set(a.set & b.set), unit, count_set(a.set & b.set)
          while y ~= 0 do
             x, y = y, x % y
          end
@@ -164,10 +166,10 @@ local function common_unit(groups)
    return unit
 end
 
-local function weigh(topo, weights, group, set, w)
-   each(group.set & set, function(k)
+local function weigh_set(topo, weights, group, set, weight)
+   each_rail(group.set & set, function(rail)
       for _, n in ipairs(group.nodes) do
-         weights[#topo.nodes * (k - 1) + n] = w
+         weights[#topo.nodes * (rail - 1) + n] = weight
       end
    end)
 end
@@ -178,12 +180,12 @@ end
 
 -- From the nodes of one group to all.  Where all have the same rails, sources are as good as
 -- destinations and one kernel run is all there is.
-local function kernel(topo, groups, from, unit, opt)
+local function load_of_groups(topo, groups, from, unit, opt)
    local src, dst = no_weights(topo), #groups > 1 and no_weights(topo) or nil
-   weigh(topo, src, from, -1, 1)
+   weigh_set(topo, src, from, -1, 1)
    for _, to in ipairs(dst and groups or {}) do
-      local n = count(from.set & to.set)
-      weigh(topo, dst, to, from.set, n > 0 and unit // n or 0)
+      local n = count_set(from.set & to.set)
+      weigh_set(topo, dst, to, from.set, n > 0 and unit // n or 0)
    end
    return topo.graph:all_to_all(src, { to = dst, walk = opt.walk, most = opt.most })
 end
@@ -193,11 +195,11 @@ local function add_ports(topo, out, groups, bytes)
    for _, a in ipairs(groups) do
       for _, b in ipairs(groups) do
          local both = a.set & b.set
-         local share = both ~= 0 and (#b.nodes - (a == b and 1 or 0)) * bytes / count(both)
-         each(both, function(k)
+         local share = both ~= 0 and (#b.nodes - (a == b and 1 or 0)) * bytes / count_set(both)
+         each_rail(both, function(rail)
             for _, n in ipairs(a.nodes) do
-               add_port(topo, out, n, k, "tx", share)
-               add_port(topo, out, n, k, "rx", share)
+               add_port(topo, out, n, rail, "tx", share)
+               add_port(topo, out, n, rail, "rx", share)
             end
          end)
       end
@@ -205,7 +207,7 @@ local function add_ports(topo, out, groups, bytes)
 end
 
 -- fn(a, b) for each pair of nodes of which some rail may have no route, perhaps more than once.
-local function each_doubtful(topo, groups, nodes, o, fn)
+local function each_doubtful(topo, groups, nodes, options, fn)
    local on = {}
    for _, n in ipairs(nodes) do
       for k = 1, topo.rails do
@@ -225,7 +227,8 @@ local function each_doubtful(topo, groups, nodes, o, fn)
       end
    end
    for _, from in ipairs(groups) do
-      local _, _, lost = kernel(topo, groups, from, o.unit, { walk = o.walk, most = MOST })
+      local _, _, lost = load_of_groups(topo, groups, from, options.unit,
+         { walk = options.walk, most = MOST })
       if #lost == MOST then
          return each_pair(nodes, nodes)
       end
@@ -239,27 +242,28 @@ end
 
 -- Give what a rail has no route for to the rails that have one.
 -- @return pairs that no rail can carry
-local function hand_over(topo, out, groups, nodes, sets, o)
+local function hand_over(topo, out, groups, nodes, sets, options)
    local lists, seen, lost = {}, {}, 0
    for k = 1, topo.rails do
       lists[k] = {}
    end
-   each_doubtful(topo, groups, nodes, o, function(a, b)
-      local both = sets[a] & sets[b]
-      if a == b or both == 0 or seen[a * (#topo.nodes + 1) + b] then
+   each_doubtful(topo, groups, nodes, options, function(src, dst)
+      local both = sets[src] & sets[dst]
+      if src == dst or both == 0 or seen[src * (#topo.nodes + 1) + dst] then
          return
       end
-      seen[a * (#topo.nodes + 1) + b] = true
-      local left = routed(topo, both, a, b)
+      seen[src * (#topo.nodes + 1) + dst] = true
+      local left = routed_rails(topo, both, src, dst)
       if left == 0 then
          lost = lost + 1
       elseif left ~= both then
-         add_ends(topo, out, a, b, both, -o.bytes)
-         add_ends(topo, out, a, b, left, o.bytes)
-         each(left, function(k)
-            local t, more = lists[k], o.bytes / count(left) - o.bytes / count(both)
+         add_ends(topo, out, src, dst, both, -options.bytes)
+         add_ends(topo, out, src, dst, left, options.bytes)
+         each_rail(left, function(rail)
+            local t, more = lists[rail], options.bytes / count_set(left) - options.bytes
+               / count_set(both)
             local n = #t
-            t[n + 1], t[n + 2], t[n + 3] = a, b, more
+            t[n + 1], t[n + 2], t[n + 3] = src, dst, more
          end)
       end
    end)
@@ -270,21 +274,21 @@ end
 --- What every node puts on the components that sends to all others.
 -- @param topo topology
 -- @param nodes array of them
--- @param o { bytes = for each pair, walk = walk every pair }
+-- @param options { bytes = for each pair, walk = walk every pair }
 -- @return bytes by component, pairs without a route
-function load_rails.all_to_all(topo, nodes, o)
-   local sets, out, lost = sets_of(topo), nothing(topo), 0
+function load_rails.all_to_all(topo, nodes, options)
+   local sets, out, lost = sets_of(topo), no_load(topo), 0
    local groups = groups_of(nodes, sets)
    local unit = #groups > 1 and common_unit(groups) or 1
-   local asked = #groups == 1 and math.max(count(groups[1].set), 1) or 1
+   local asked = #groups == 1 and math.max(count_set(groups[1].set), 1) or 1
    for _, from in ipairs(groups) do
-      local links, without = kernel(topo, groups, from, unit, o)
-      add_links(topo, out, links, o.bytes / unit / asked)
+      local links, without = load_of_groups(topo, groups, from, unit, options)
+      add_links(topo, out, links, options.bytes / unit / asked)
       lost = lost + without
    end
-   add_ports(topo, out, groups, o.bytes)
+   add_ports(topo, out, groups, options.bytes)
    if lost > 0 and topo.rails > 1 then
-      lost = hand_over(topo, out, groups, nodes, sets, { bytes = o.bytes, walk = o.walk,
+      lost = hand_over(topo, out, groups, nodes, sets, { bytes = options.bytes, walk = options.walk,
          unit = unit })
    end
    for _, a in ipairs(groups) do

@@ -6,30 +6,30 @@
 -- those without nodes by the routers they are linked to.
 local matching = {}
 
-local function by_name(a, b)
+local function by_name(first, second)
    local map, known = {}, 0
-   for r = 0, a.routers - 1 do
-      map[r] = b.router_id[a.router_name[r]]
+   for r = 0, first.routers - 1 do
+      map[r] = second.router_id[first.router_name[r]]
       known = known + (map[r] and 1 or 0)
    end
    return map, known
 end
 
 -- Takes the pairs with the most votes first; each router once on both sides.
-local function elect(votes, map, taken)
+local function elect_pairs(votes, map, taken)
    local list = {}
    for r, by in pairs(votes) do
       for s, n in pairs(by) do
          list[#list + 1] = { r, s, n }
       end
    end
-   table.sort(list, function(x, y)
-      if x[3] ~= y[3] then
-         return x[3] > y[3]
-      elseif x[1] ~= y[1] then
-         return x[1] < y[1]
+   table.sort(list, function(one, other)
+      if one[3] ~= other[3] then
+         return one[3] > other[3]
+      elseif one[1] ~= other[1] then
+         return one[1] < other[1]
       end
-      return x[2] < y[2]
+      return one[2] < other[2]
    end)
    local found = 0
    for _, v in ipairs(list) do
@@ -40,9 +40,9 @@ local function elect(votes, map, taken)
    return found
 end
 
-local function vote(votes, r, s)
-   votes[r] = votes[r] or {}
-   votes[r][s] = (votes[r][s] or 0) + 1
+local function vote_for(votes, router, counterpart)
+   votes[router] = votes[router] or {}
+   votes[router][counterpart] = (votes[router][counterpart] or 0) + 1
 end
 
 -- Routers next to each router.
@@ -57,19 +57,19 @@ local function neighbours(topo)
    return next_to
 end
 
--- How many neighbours of r agree that it is x.
-local function agree(r, x, map, near_a, near_b)
+-- How many neighbours of a router agree that it is its counterpart.
+local function count_agreeing(router, counterpart, map, near_a, near_b)
    local n = 0
-   for s in pairs(near_a[r]) do
-      n = n + (map[s] and near_b[x][map[s]] and 1 or 0)
+   for s in pairs(near_a[router]) do
+      n = n + (map[s] and near_b[counterpart][map[s]] and 1 or 0)
    end
    return n
 end
 
--- What most neighbours of r take it for.
-local function opinion(r, map, near_a, near_b)
+-- What most neighbours of a router take it for.
+local function opinion_around(router, map, near_a, near_b)
    local votes, best = {}, nil
-   for s in pairs(near_a[r]) do
+   for s in pairs(near_a[router]) do
       for x in pairs(map[s] and near_b[map[s]] or {}) do
          votes[x] = (votes[x] or 0) + 1
          if not best or votes[x] > votes[best] or votes[x] == votes[best] and x < best then
@@ -82,74 +82,74 @@ end
 
 -- Nodes that have changed places take their routers' names with them: where the neighbours of a
 -- router know better, they are believed.
-local function settle(a, b, map)
-   local near_a, near_b, owner = neighbours(a), neighbours(b), {}
+local function settle_swapped(first, second, map)
+   local near_a, near_b, owner = neighbours(first), neighbours(second), {}
    for r, x in pairs(map) do
       owner[x] = r
    end
-   local function worth(r, o)
-      return agree(r, map[r], map, near_a, near_b) +
-         (o and agree(o, map[o], map, near_a, near_b) or 0)
+   local function worth_of(router, counterpart)
+      return count_agreeing(router, map[router], map, near_a, near_b) +
+         (counterpart and count_agreeing(counterpart, map[counterpart], map, near_a, near_b) or 0)
    end
-   -- r becomes x, and o, if there is one, y
-   local function assign(r, x, o, y)
-      map[r], owner[x] = x, r
-      owner[y] = o
-      if o then
-         map[o] = y
+   -- the router becomes its counterpart, and the other, if there is one, its own
+   local function assign_router(router, counterpart, other, other_counterpart)
+      map[router], owner[counterpart] = counterpart, router
+      owner[other_counterpart] = other
+      if other then
+         map[other] = other_counterpart
       end
    end
-   for r = 0, a.routers - 1 do
+   for r = 0, first.routers - 1 do
       local y = map[r]
-      local x = y and opinion(r, map, near_a, near_b)
+      local x = y and opinion_around(r, map, near_a, near_b)
       local o = x and owner[x]
       if x and x ~= y then
-         local before = worth(r, o)
-         assign(r, x, o, y)
-         if worth(r, o) <= before then
-            assign(r, y, o, x)
+         local before = worth_of(r, o)
+         assign_router(r, x, o, y)
+         if worth_of(r, o) <= before then
+            assign_router(r, y, o, x)
          end
       end
    end
 end
 
-local function by_nodes(a, b)
+local function by_nodes(first, second)
    local map, taken, votes = {}, {}, {}
-   for n, name in ipairs(a.nodes) do
-      local m = b.node_id[name]
-      local r, s = a:router(n), m and b:router(m)
+   for n, name in ipairs(first.nodes) do
+      local m = second.node_id[name]
+      local r, s = first:router(n), m and second:router(m)
       if r and s then
-         vote(votes, r, s)
+         vote_for(votes, r, s)
       end
    end
-   elect(votes, map, taken)
+   elect_pairs(votes, map, taken)
    repeat
       votes = {}
-      for r = 0, a.routers - 1 do
+      for r = 0, first.routers - 1 do
          if not map[r] then
-            for _, c in ipairs(a:links_of(r)) do
-               local known = map[a:to(c)]
-               for _, d in ipairs(known and b:links_of(known) or {}) do
-                  if not taken[b:to(d)] then
-                     vote(votes, r, b:to(d))
+            for _, c in ipairs(first:links_of(r)) do
+               local known = map[first:to(c)]
+               for _, d in ipairs(known and second:links_of(known) or {}) do
+                  if not taken[second:to(d)] then
+                     vote_for(votes, r, second:to(d))
                   end
                end
             end
          end
       end
-   until elect(votes, map, taken) == 0
-   settle(a, b, map)
+   until elect_pairs(votes, map, taken) == 0
+   settle_swapped(first, second, map)
    return map
 end
 
---- @param a, b topologies
--- @return map router of a → router of b, "name" or "nodes", how many are matched
-function matching.of(a, b)
-   local map, known = by_name(a, b)
-   if known * 2 >= math.min(a.routers, b.routers) then
+--- @param first, second topologies
+-- @return map router of the first → router of the second, "name" or "nodes", how many are matched
+function matching.of(first, second)
+   local map, known = by_name(first, second)
+   if known * 2 >= math.min(first.routers, second.routers) then
       return map, "name", known
    end
-   map, known = by_nodes(a, b), 0
+   map, known = by_nodes(first, second), 0
    for _ in pairs(map) do
       known = known + 1
    end

@@ -3,9 +3,9 @@
 local neighbours = {}
 
 -- Routers one link on, in the order of the links.
-local function next_routers(topo, r)
+local function next_routers(topo, router)
    local list, seen = {}, {}
-   for _, c in ipairs(topo:links_of(r)) do
+   for _, c in ipairs(topo:links_of(router)) do
       local s = topo:to(c)
       if not seen[s] then
          seen[s] = true
@@ -37,8 +37,8 @@ function neighbours.nearest_nodes(topo, from)
 end
 
 -- Routers of the set that can be reached through none of the set, by way of at most `most` links.
-local function reach(topo, r, set, most)
-   local seen, now, list = { [r] = true }, { r }, {}
+local function reach_routers(topo, router, set, most)
+   local seen, now, list = { [router] = true }, { router }, {}
    for _ = 1, most do
       local after = {}
       for _, at in ipairs(now) do
@@ -58,16 +58,16 @@ local function reach(topo, r, set, most)
 end
 
 -- A pair goes into the first group where neither router has a part yet.
-local function put(groups, r, s)
+local function put_pair(groups, router, other)
    for _, g in ipairs(groups) do
-      if not g.used[r] and not g.used[s] then
-         g.used[r], g.used[s] = true, true
-         table.insert(g.pairs, { r, s })
+      if not g.used[router] and not g.used[other] then
+         g.used[router], g.used[other] = true, true
+         table.insert(g.pairs, { router, other })
          return
       end
    end
-   groups[#groups + 1] = { key = ("group %05d"):format(#groups + 1), pairs = { { r, s } },
-      used = { [r] = true, [s] = true } }
+   groups[#groups + 1] = { key = ("group %05d"):format(#groups + 1), pairs = { { router, other } },
+      used = { [router] = true, [other] = true } }
 end
 
 local MOST = 2    -- links between neighbours: a switch without nodes may be between them
@@ -85,13 +85,13 @@ function neighbours.groups(self, by_router)
    end
    table.sort(routers)
    for _, r in ipairs(routers) do
-      local list = reach(self, r, by_router, MOST)
-      table.sort(list, function(a, b) -- those after r first, round the end
-         return (a - r) % self.routers < (b - r) % self.routers
+      local list = reach_routers(self, r, by_router, MOST)
+      table.sort(list, function(one, other) -- those after r first, round the end
+         return (one - r) % self.routers < (other - r) % self.routers
       end)
       local direct = #list > 0 and #self:links_between(r, list[1]) > 0
       for i = 1, direct and #list or math.min(#list, PARTNERS) do
-         put(groups, r, list[i])
+         put_pair(groups, r, list[i])
       end
    end
    for _, g in ipairs(groups) do

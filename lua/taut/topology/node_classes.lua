@@ -8,63 +8,64 @@ local node_classes = {}
 
 local KNOWN = { nodes = true, tx = true, rx = true }
 
-local function bad(name, what, ...)
+local function bad_setting(name, what, ...)
    return nil, ("topology.node_classes.%s: " .. what):format(name, ...)
 end
 
-local function check(name, class)
+local function check_class(name, class)
    if type(name) ~= "string" or not name:match "^%a[%w_-]*$" or #name > 32 then
       return nil, ("topology.node_classes: expected names of letters, digits, - and _, got '%s'")
          :format(tostring(name))
    elseif type(class) ~= "table" then
-      return bad(name, "expected a table { nodes =, tx =, rx = }, got %s", tostring(class))
+      return bad_setting(name, "expected a table { nodes =, tx =, rx = }, got %s", tostring(class))
    end
    for key in pairs(class) do
       if not KNOWN[key] then
-         return bad(name, "'%s' is not a setting (known: nodes, tx, rx)", tostring(key))
+         return bad_setting(name, "'%s' is not a setting (known: nodes, tx, rx)", tostring(key))
       end
    end
    for _, way in ipairs { "tx", "rx" } do
       local v = class[way]
       if v ~= nil and (type(v) ~= "number" or not (v > 0 and v < math.huge)) then
-         return bad(name, "%s: expected bytes per second, got %s", way, tostring(v))
+         return bad_setting(name, "%s: expected bytes per second, got %s", way, tostring(v))
       end
    end
    if type(class.nodes) ~= "string" then
-      return bad(name, "nodes: expected a host list in quotes, got %s", tostring(class.nodes))
+      return bad_setting(name, "nodes: expected a host list in quotes, got %s",
+         tostring(class.nodes))
    end
    return true
 end
 
 -- One connection of a node, in one direction.
-local function set(topo, c, Bps)
+local function set_capacity(topo, component, Bps)
    if Bps then
-      topo.capacity[c] = Bps
-      topo.graph:set_capacity(c, Bps)
+      topo.capacity[component] = Bps
+      topo.graph:set_capacity(component, Bps)
       if topo.learns then
-         topo.learns[c], topo.open[c] = nil, nil
+         topo.learns[component], topo.open[component] = nil, nil
       end
    else
-      unknown.open(topo, c, 1, topo.capacity[c])
+      unknown.open(topo, component, 1, topo.capacity[component])
    end
 end
 
-local function apply(topo, name, class)
+local function apply_class(topo, name, class)
    local names, err = hostlist.expand(class.nodes)
    if not names then
-      return bad(name, "nodes: %s", err)
+      return bad_setting(name, "nodes: %s", err)
    end
    for _, node in ipairs(names) do
       local n = topo.node_id[node]
       if not n then
-         return bad(name, "nodes: '%s' is no node of the topology", node)
+         return bad_setting(name, "nodes: '%s' is no node of the topology", node)
       elseif topo.node_class[n] then
-         return bad(name, "nodes: '%s' is in class '%s' already", node, topo.node_class[n])
+         return bad_setting(name, "nodes: '%s' is in class '%s' already", node, topo.node_class[n])
       end
       topo.node_class[n] = name
       for e = n, #topo.nodes * topo.rails, #topo.nodes do
-         set(topo, 2 * e - 1, class.tx)
-         set(topo, 2 * e, class.rx)
+         set_capacity(topo, 2 * e - 1, class.tx)
+         set_capacity(topo, 2 * e, class.rx)
       end
    end
    return true
@@ -82,7 +83,7 @@ function node_classes.apply(topo, conf)
    end
    local order = {}
    for name, class in pairs(conf) do
-      local ok, err = check(name, class)
+      local ok, err = check_class(name, class)
       if not ok then
          return nil, err
       end
@@ -91,7 +92,7 @@ function node_classes.apply(topo, conf)
    table.sort(order)
    topo.node_class = {}
    for _, name in ipairs(order) do
-      local ok, err = apply(topo, name, conf[name])
+      local ok, err = apply_class(topo, name, conf[name])
       if not ok then
          return nil, err
       end

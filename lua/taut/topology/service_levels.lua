@@ -12,12 +12,12 @@ local service_levels = {}
 
 local MOST = 15
 
-local function is_level(v)
-   return math.type(v) == "integer" and v >= 0 and v <= MOST
+local function is_level(value)
+   return math.type(value) == "integer" and value >= 0 and value <= MOST
 end
 
 -- What `routing` says: routing by level, the tests' and the jobs'; or nil and what was expected.
-local function read(routing)
+local function read_levels(routing)
    local of, list = {}, {}
    for k, v in pairs(routing) do
       if is_level(k) and type(v) ~= "string" then
@@ -47,7 +47,7 @@ local function read(routing)
    return levels
 end
 
-local function built(conf, level, levels, build)
+local function build_at_level(conf, level, levels, build)
    local own = tables.copy(conf)
    own.routing = levels.routing[level]
    local topo, err = build(own)
@@ -66,7 +66,7 @@ function service_levels.share(topo)
    end
 end
 
-local function join(topo, traffic)
+local function join_topologies(topo, traffic)
    local set_health, changed = topo.set_health, topo.capacities_changed
    topo.traffic = traffic
    service_levels.share(topo)
@@ -95,20 +95,20 @@ end
 -- @return topology, with `service_levels` { routing, tests, jobs } and, where jobs are routed
 --   otherwise, `traffic`; or nil and what was expected
 function service_levels.build(conf, build)
-   local levels, err = read(conf.routing)
+   local levels, err = read_levels(conf.routing)
    local topo, traffic
    if levels then
-      topo, err = built(conf, levels.tests, levels, build)
+      topo, err = build_at_level(conf, levels.tests, levels, build)
    end
    if topo and levels.routing[levels.jobs] ~= levels.routing[levels.tests] then
-      traffic, err = built(conf, levels.jobs, levels, build)
+      traffic, err = build_at_level(conf, levels.jobs, levels, build)
    end
    if not topo or err then
       return nil, err
    end
    topo.service_levels = levels
    if traffic then
-      join(topo, traffic)
+      join_topologies(topo, traffic)
    end
    return topo
 end

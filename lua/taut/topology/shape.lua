@@ -48,31 +48,32 @@ function Shape:link(from, to, port, kind, capacity, cables)
 end
 
 --- What base.new wants, but for kind_name, label, engine and params.
--- @param n nodes: { names, rails, router[k][i] = router of rail k of node i, tx[k][i], rx[k][i] },
---   tx and rx one number where all are alike
-function Shape:spec(n)
-   local at, count = {}, #n.names
-   self.rail_planes = n.rail_planes
-   for k = 1, n.rails do
+-- @param nodes nodes: { names, rails, router[k][i] = router of rail k of node i, tx[k][i], rx[k][i]
+--   }, tx and rx one number where all are alike
+function Shape:spec(nodes)
+   local at, count = {}, #nodes.names
+   self.rail_planes = nodes.rail_planes
+   for k = 1, nodes.rails do
       for i = 1, count do
-         at[count * (k - 1) + i] = n.router[k][i] or false
+         at[count * (k - 1) + i] = nodes.router[k][i] or false
       end
    end
-   local function by_endpoint(v)
-      if type(v) ~= "table" then
-         return v
+   local function by_endpoint(value)
+      if type(value) ~= "table" then
+         return value
       end
       local list = {}
-      for e = 1, count * n.rails do
+      for e = 1, count * nodes.rails do
          -- a rail that is not there has to have some capacity all the same
-         list[e] = v[(e - 1) // count + 1][(e - 1) % count + 1] or 1
+         list[e] = value[(e - 1) // count + 1][(e - 1) % count + 1] or 1
       end
       return list
    end
-   return { nodes = n.names, rails = n.rails, missing_rails = n.missing, port_guids = n.guids,
+   return { nodes = nodes.names, rails = nodes.rails, missing_rails = nodes.missing,
+      port_guids = nodes.guids,
       other_planes = self.other_planes,
       router_of = at,
-      tx = by_endpoint(n.tx), rx = by_endpoint(n.rx), router_name = self.router_name,
+      tx = by_endpoint(nodes.tx), rx = by_endpoint(nodes.rx), router_name = self.router_name,
       links = { from = self.from,
       to = self.to, port = self.port, kind = self.kind, capacity = self.capacity,
       back = self.back, cables = self.cables } }

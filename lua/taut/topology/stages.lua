@@ -22,7 +22,7 @@ function stages.sure(route)
    if not route or not has_sets(route) then
       return route or {}
    end
-   return tables.filter(route, function(s) return type(s) ~= "table" end)
+   return tables.filter(route, function(stage) return type(stage) ~= "table" end)
 end
 
 --- All components it may use: what a test occupies.
@@ -52,7 +52,9 @@ function stages.text(route, names)
       if type(s) ~= "table" then
          out[i] = names[s]
       else
-         local some = tables.fill(1, math.min(#s, SHOWN), function(k) return names[s[k]] end)
+         local some = tables.fill(1, math.min(#s, SHOWN), function(component)
+            return names[s[component]]
+         end)
          some[#some + 1] = #s > SHOWN and ("+%d"):format(#s - SHOWN) or nil
          out[i] = "{" .. table.concat(some, "|") .. "}"
       end

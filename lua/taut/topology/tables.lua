@@ -6,25 +6,25 @@ local wired = require "taut.topology.wired"
 local tables = {}
 
 -- Where each destination's entry stands: for each endpoint, then for each router, its lid.
-local function lids_of(n, w)
+local function lids_of(nodes, wiring)
    local list = {}
-   for k = 1, n.rails do
-      for i = 1, #n.names do
-         list[(k - 1) * #n.names + i] = n.lid[k][i] or false
+   for k = 1, nodes.rails do
+      for i = 1, #nodes.names do
+         list[(k - 1) * #nodes.names + i] = nodes.lid[k][i] or false
       end
    end
-   for _, r in ipairs(w.routers) do
+   for _, r in ipairs(wiring.routers) do
       list[#list + 1] = r.lid or false
    end
    return list
 end
 
 -- The tables as text, so that other ones are another epoch.
-local function fingerprint(w)
+local function fingerprint(wiring)
    local text = {}
-   for i in ipairs(w.routers) do
+   for i in ipairs(wiring.routers) do
       local list = {}
-      for lid, port in pairs(w.tables[i] or {}) do
+      for lid, port in pairs(wiring.tables[i] or {}) do
          list[#list + 1] = ("%d:%s"):format(lid, port)
       end
       table.sort(list)
@@ -33,12 +33,12 @@ local function fingerprint(w)
    return text
 end
 
-local function check(w)
-   if type(w.tables) ~= "table" or next(w.tables) == nil then
+local function check_tables(wiring)
+   if type(wiring.tables) ~= "table" or next(wiring.tables) == nil then
       return nil, "topology.wiring: expected tables, one for each router"
    end
-   for i, t in pairs(w.tables) do
-      if math.type(i) ~= "integer" or not w.routers[i] or type(t) ~= "table" then
+   for i, t in pairs(wiring.tables) do
+      if math.type(i) ~= "integer" or not wiring.routers[i] or type(t) ~= "table" then
          return nil, ("topology.wiring: tables[%s]: expected the number of a router and its table")
             :format(tostring(i))
       end
@@ -52,26 +52,26 @@ local function check(w)
    return true
 end
 
--- Where the tables lead from router r to a lid, in words, when they do not get there.
-local function explain(self, r, s, lid, whose)
+-- Where the tables lead from a router to a lid, in words, when they do not get there.
+local function explain_table(self, router, to, lid, whose)
    local seen = {}
-   while r ~= s do
-      local port = (self.fdb[r + 1] or {})[lid]
-      local name = self.router_name[r]
+   while router ~= to do
+      local port = (self.fdb[router + 1] or {})[lid]
+      local name = self.router_name[router]
       if not port then
          return ("the table of %s has no entry for %s (lid %s)"):format(name, whose, lid)
       end
-      local l = self.port_link[r][tostring(port)]
+      local l = self.port_link[router][tostring(port)]
       if not l then
          return ("the table of %s sends what is for %s (lid %s) to port %d, where no "
             .. "router is"):format(name, whose, lid, port)
       end
-      if seen[r] then
+      if seen[router] then
          return ("the tables go round in circles at %s for %s (lid %s)"):format(name,
             whose, lid)
       end
-      seen[r] = true
-      r = self:to(self.first_link + l - 1)
+      seen[router] = true
+      router = self:to(self.first_link + l - 1)
    end
 end
 
@@ -79,16 +79,16 @@ end
 local function explaining(class)
    local own = setmetatable({}, { __index = class })
    own.__index = own
-   function own:because(r, s, b, rail)
-      local why, n = class.because(self, r, s, b, rail), b or self:on_router(s)[1]
+   function own:because(from, to, node, rail)
+      local why, n = class.because(self, from, to, node, rail), node or self:on_router(to)[1]
       if why then
          return why
       end
-      local lid = self.lids[n or 0] or not b and self.lids[#self.nodes * self.rails + s + 1]
+      local lid = self.lids[n or 0] or not node and self.lids[#self.nodes * self.rails + to + 1]
       if lid then
-         return explain(self, r, s, lid, n and self.nodes[n] or self.router_name[s])
+         return explain_table(self, from, to, lid, n and self.nodes[n] or self.router_name[to])
       end
-      return b and self.nodes[b] .. " has no lid" or nil
+      return node and self.nodes[node] .. " has no lid" or nil
    end
    return own
 end
@@ -96,20 +96,20 @@ end
 --- Build a topology that routes by tables.
 -- @param class of base.class()
 -- @param spec for base.new, but for the engine
--- @param s shape made by wired.shape without merging
--- @param n nodes made by wired.nodes
--- @param w wiring: its `tables` are { [router] = { [lid] = port } }
+-- @param shape shape made by wired.shape without merging
+-- @param nodes nodes made by wired.nodes
+-- @param wiring wiring: its `tables` are { [router] = { [lid] = port } }
 -- @return topology, or nil and what was expected
-function tables.build(class, spec, s, n, w)
-   local ok, err = check(w)
+function tables.build(class, spec, shape, nodes, wiring)
+   local ok, err = check_tables(wiring)
    if not ok then
       return nil, err
    end
-   local lids, first, row = lids_of(n, w), 2 * #n.names * n.rails, {}
+   local lids, first, row = lids_of(nodes, wiring), 2 * #nodes.names * nodes.rails, {}
    spec.engine = "tables"
-   spec.fields.fdb, spec.fields.port_link, spec.fields.lids = w.tables, s.port_link, lids
-   spec.params = { tables = fingerprint(w), row = function(r)
-      local entries, ports = w.tables[r + 1] or {}, s.port_link[r]
+   spec.fields.fdb, spec.fields.port_link, spec.fields.lids = wiring.tables, shape.port_link, lids
+   spec.params = { tables = fingerprint(wiring), row = function(router)
+      local entries, ports = wiring.tables[router + 1] or {}, shape.port_link[router]
       for i, lid in ipairs(lids) do
          local port = lid and entries[lid]
          local l = port and ports[tostring(port)]
@@ -117,7 +117,7 @@ function tables.build(class, spec, s, n, w)
       end
       return row
    end }
-   return wired.with_health(s, base.new(explaining(class), spec))
+   return wired.with_health(shape, base.new(explaining(class), spec))
 end
 
 return tables

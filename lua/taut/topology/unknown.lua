@@ -53,43 +53,43 @@ function unknown.take(topo)
    end
 end
 
---- Component c is to be learned.
+--- A component is to be learned.
 -- @param cables how many it has
 -- @param guess bytes per second of one
-function unknown.open(topo, c, cables, guess)
+function unknown.open(topo, component, cables, guess)
    topo.learns, topo.open = topo.learns or {}, topo.open or {}
-   topo.learns[c], topo.open[c] = cables, true
-   topo.capacity[c] = guess * cables
+   topo.learns[component], topo.open[component] = cables, true
+   topo.capacity[component] = guess * cables
    if topo.graph then
-      topo.graph:set_capacity(c, topo.capacity[c])
+      topo.graph:set_capacity(component, topo.capacity[component])
    end
    if topo.traffic then
-      topo.traffic.graph:set_capacity(c, topo.capacity[c])
+      topo.traffic.graph:set_capacity(component, topo.capacity[component])
    end
    if topo.graph and topo.fabrics then
-      local f, k = topo:part_of(c)
+      local f, k = topo:part_of(component)
       unknown.open(f.topo, k, cables, guess)
    end
 end
 
---- Component c carries so much.
-function unknown.known(topo, c, Bps)
-   topo.open[c], topo.capacity[c] = nil, Bps
-   topo.graph:set_capacity(c, Bps)
+--- A component carries so much.
+function unknown.known(topo, component, Bps)
+   topo.open[component], topo.capacity[component] = nil, Bps
+   topo.graph:set_capacity(component, Bps)
    if topo.traffic then
-      topo.traffic.graph:set_capacity(c, Bps)
+      topo.traffic.graph:set_capacity(component, Bps)
    end
    if topo.fabrics then
-      local f, k = topo:part_of(c)
+      local f, k = topo:part_of(component)
       unknown.known(f.topo, k, Bps)
    end
 end
 
 --- What a component is compared with when its capacity is learned: its class, and how many cables
 -- it has.
-function unknown.class_of(topo, c)
-   local cables = topo.learns[c]
-   return cables == 1 and topo:class(c) or ("%s x%d"):format(topo:class(c), cables)
+function unknown.class_of(topo, component)
+   local cables = topo.learns[component]
+   return cables == 1 and topo:class(component) or ("%s x%d"):format(topo:class(component), cables)
 end
 
 --- All that are learned, by class.

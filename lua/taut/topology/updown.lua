@@ -10,16 +10,16 @@ local wired = require "taut.topology.wired"
 local updown = {}
 
 -- Routers in the order of which links lead up: by level, the highest first, then by number.
-local function ranks(level)
+local function ranks_of(level)
    local order, rank = {}, {}
    for r = 0, #level do
       order[#order + 1] = r
    end
-   table.sort(order, function(a, b)
-      if level[a] ~= level[b] then
-         return level[a] > level[b]
+   table.sort(order, function(one, other)
+      if level[one] ~= level[other] then
+         return level[one] > level[other]
       end
-      return a < b
+      return one < other
    end)
    for i, r in ipairs(order) do
       rank[r + 1] = i - 1
@@ -34,29 +34,29 @@ end
 -- @param key destination number by endpoint
 function updown.params(routing, level, ways, key)
    if routing ~= "dmodk" then
-      return { rank = ranks(level) }
+      return { rank = ranks_of(level) }
    end
    local stride = {}
    for r = 0, #level do
       stride[r + 1] = math.min(ways[level[r]], 0xffffffff)
    end
-   return { rank = ranks(level), stride = stride, key = key }
+   return { rank = ranks_of(level), stride = stride, key = key }
 end
 
-local function neighbours_of(s)
+local function neighbours_of(fabric)
    local list = {}
-   for r = 0, s.routers - 1 do
+   for r = 0, fabric.routers - 1 do
       list[r] = {}
    end
-   for l = 1, s.links do
-      table.insert(list[s.from[l]], s.to[l])
+   for l = 1, fabric.links do
+      table.insert(list[fabric.from[l]], fabric.to[l])
    end
    return list
 end
 
 -- Links from the nearest of some routers; those that cannot be reached are missing.
-local function depth_from(s, starts)
-   local near, depth, queue, head = neighbours_of(s), {}, {}, 1
+local function depth_from(fabric, starts)
+   local near, depth, queue, head = neighbours_of(fabric), {}, {}, 1
    for _, r in ipairs(starts) do
       if not depth[r] then
          depth[r] = 0
@@ -77,9 +77,9 @@ local function depth_from(s, starts)
 end
 
 -- Levels from the roots downwards: a leaf is as low as the lowest router.
-local function levels_from_roots(s, w, roots)
+local function levels_from_roots(fabric, wiring, roots)
    local id, starts, deepest = {}, {}, 0
-   for i, r in ipairs(w.routers) do
+   for i, r in ipairs(wiring.routers) do
       id[r.name] = i - 1
       if r.guid then
          id[r.guid] = i - 1
@@ -91,58 +91,58 @@ local function levels_from_roots(s, w, roots)
          return nil, ("topology.roots: '%s' is no router of the wiring"):format(tostring(name))
       end
    end
-   local depth = depth_from(s, starts)
+   local depth = depth_from(fabric, starts)
    for _, d in pairs(depth) do
       deepest = math.max(deepest, d)
    end
    local level = {}
-   for r = 0, s.routers - 1 do
+   for r = 0, fabric.routers - 1 do
       level[r] = depth[r] and deepest - depth[r] or 0
    end
    return level
 end
 
-local function levels_of(s, w, n, conf)
+local function levels_of(fabric, wiring, nodes, conf)
    if conf.roots ~= nil then
       if type(conf.roots) ~= "table" or #conf.roots == 0 then
          return nil, "topology.roots: expected a list of the names of the topmost routers"
       end
-      return levels_from_roots(s, w, conf.roots)
+      return levels_from_roots(fabric, wiring, conf.roots)
    end
    local given, starts, says_none = {}, {}, true
-   for i, r in ipairs(w.routers) do
+   for i, r in ipairs(wiring.routers) do
       local l = r.level
       says_none = says_none and l == nil
       given[i - 1] = math.type(l) == "integer" and l >= 0 and l < 1024 and l or nil
    end
-   if given[0] and #given == s.routers - 1 then
+   if given[0] and #given == fabric.routers - 1 then
       return given
    end
    -- a few nodes may be on upper switches
-   local found = says_none and levels.find(graph.of(w))
-   for r = 1, found and #w.routers or 0 do
+   local found = says_none and levels.find(graph.of(wiring))
+   for r = 1, found and #wiring.routers or 0 do
       given[r - 1] = found.level[r]
    end
    if found then
       return given
    end
-   for k = 1, n.rails do
-      for i = 1, #n.names do
-         starts[#starts + 1] = n.router[k][i]
+   for k = 1, nodes.rails do
+      for i = 1, #nodes.names do
+         starts[#starts + 1] = nodes.router[k][i]
       end
    end
-   local level = depth_from(s, starts)
-   for r = 0, s.routers - 1 do
+   local level = depth_from(fabric, starts)
+   for r = 0, fabric.routers - 1 do
       level[r] = level[r] or 0 -- connected to no node
    end
    return level
 end
 
 -- How many routers above the routers of a level typically have, multiplied up: the W of d-mod-k.
-local function ways_of(s, level)
+local function ways_of(fabric, level)
    local parents, top = {}, 0
-   local near = neighbours_of(s)
-   for r = 0, s.routers - 1 do
+   local near = neighbours_of(fabric)
+   for r = 0, fabric.routers - 1 do
       local seen, n = {}, 0
       for _, to in ipairs(near[r]) do
          if level[to] > level[r] and not seen[to] then
@@ -160,21 +160,21 @@ local function ways_of(s, level)
 end
 
 -- Destinations are counted router by router.
-local function keys_of(s, n)
+local function keys_of(fabric, nodes)
    local on, key, next_key = {}, {}, 0
-   for r = 0, s.routers - 1 do
+   for r = 0, fabric.routers - 1 do
       on[r] = {}
    end
-   for k = 1, n.rails do
-      for i = 1, #n.names do
-         local r = n.router[k][i]
-         key[(k - 1) * #n.names + i] = 0
+   for k = 1, nodes.rails do
+      for i = 1, #nodes.names do
+         local r = nodes.router[k][i]
+         key[(k - 1) * #nodes.names + i] = 0
          if r then
-            table.insert(on[r], (k - 1) * #n.names + i)
+            table.insert(on[r], (k - 1) * #nodes.names + i)
          end
       end
    end
-   for r = 0, s.routers - 1 do
+   for r = 0, fabric.routers - 1 do
       for _, e in ipairs(on[r]) do
          key[e], next_key = next_key, next_key + 1
       end
@@ -183,10 +183,10 @@ local function keys_of(s, n)
 end
 
 -- What is up and what is down is known only when the links are there.
-local function name_kinds(s, level)
-   for l = 1, s.links do
-      local a, b = level[s.from[l]], level[s.to[l]]
-      s.kind[l] = a < b and "uplink" or a > b and "downlink" or "link"
+local function name_kinds(fabric, level)
+   for l = 1, fabric.links do
+      local a, b = level[fabric.from[l]], level[fabric.to[l]]
+      fabric.kind[l] = a < b and "uplink" or a > b and "downlink" or "link"
    end
 end
 

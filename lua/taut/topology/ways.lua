@@ -29,7 +29,7 @@ function ways.of(topo, route)
 end
 
 -- The only member of a set that fits between its neighbours on the way, or nil.
-local function fitting(topo, index, before, after)
+local function fitting_member(topo, index, before, after)
    local a = before and topo:is_link(before) and index.from[topo:to(before)]
    local b = after and topo:is_link(after) and index.to[topo:from(after)]
    if a and b and a ~= b then
@@ -69,7 +69,7 @@ function ways.known(topo, asked, shown)
    while again do
       again = false
       for i = 1, asked.n do
-         local c = not way[i] and fitting(topo, asked[i], way[i - 1], way[i + 1])
+         local c = not way[i] and fitting_member(topo, asked[i], way[i - 1], way[i + 1])
          if c then
             way[i], missing, again = c, missing - 1, true
          end
@@ -94,8 +94,8 @@ end
 
 -- What is sure of all streams of a test.  The port that was aimed with has answered for the link,
 -- unless what was asked afterwards says otherwise; of several streams no more is known.
-local function sure(t, shown, aimed)
-   local aim, several = t.aim, (t.streams or 1) > 1
+local function what_is_sure(test, shown, aimed)
+   local aim, several = test.aim, (test.streams or 1) > 1
    if not aim or aimed == 0 then
       return not several and shown or nil
    end
@@ -109,24 +109,24 @@ local function sure(t, shown, aimed)
 end
 
 --- Take in what was learned of a test's way: it then clears and accuses what it crossed.
--- @param t test with `asked` and perhaps `aim` (plan/ports.lua); its `route` gets the links that
+-- @param test test with `asked` and perhaps `aim` (plan/ports.lua); its `route` gets the links that
 --   are known in place of their sets; `way` and `is_traced` say the same, by stage, false where
 --   nobody knows; `streams` those that took the link aimed at; `confirms` goes where that is not
 --   known to be on the way
 -- @param shown by stage the link that was seen there, or false; or nil
 -- @param aimed how many streams took the link aimed at
-function ways.take(topo, t, shown, aimed)
-   local several = (t.streams or 1) > 1
-   local way, is_whole = ways.known(topo, t.asked, sure(t, shown, aimed))
+function ways.take(topo, test, shown, aimed)
+   local several = (test.streams or 1) > 1
+   local way, is_whole = ways.known(topo, test.asked, what_is_sure(test, shown, aimed))
    local route, is_confirming = {}, false
-   for i, stage in ipairs(t.route) do
+   for i, stage in ipairs(test.route) do
       way[i] = type(stage) ~= "table" and stage or way[i]
       route[i] = way[i] or stage
-      is_confirming = is_confirming or way[i] == t.confirms
+      is_confirming = is_confirming or way[i] == test.confirms
    end
-   t.way, t.is_traced, t.route = way, is_whole, route
-   t.streams = several and aimed > 0 and math.min(aimed, t.streams) or t.streams
-   t.confirms = is_confirming and t.confirms or nil
+   test.way, test.is_traced, test.route = way, is_whole, route
+   test.streams = several and aimed > 0 and math.min(aimed, test.streams) or test.streams
+   test.confirms = is_confirming and test.confirms or nil
 end
 
 --- Tests of one phase that turned out to go over the same link had a part of it each.

@@ -13,66 +13,73 @@ local wired = {}
 
 local RAILS = 64 -- of a node, at most (advisor/lib/graph/graph.h)
 
-local function bad(what, ...)
+local function bad_wiring(what, ...)
    return nil, ("topology.wiring: " .. what):format(...)
 end
 
-local function is_router(w, i)
-   return math.type(i) == "integer" and w.routers[i] ~= nil
+local function is_router(wiring, index)
+   return math.type(index) == "integer" and wiring.routers[index] ~= nil
 end
 
 -- Of several planes: how many, and the share of them that is there.
-local function check_planes(e, what)
-   if e.planes ~= nil and not (math.type(e.planes) == "integer" and e.planes >= 1) then
-      return bad("%s: expected planes = a whole number of at least 1, got %s", what,
-         tostring(e.planes))
-   elseif e.left ~= nil and not (type(e.left) == "number" and e.left > 0 and e.left <= 1) then
-      return bad("%s: expected left above 0 and up to 1, got %s", what, tostring(e.left))
+local function check_planes(entry, what)
+   if entry.planes ~= nil and not (math.type(entry.planes) == "integer" and entry.planes >= 1) then
+      return bad_wiring("%s: expected planes = a whole number of at least 1, got %s", what,
+         tostring(entry.planes))
+   elseif entry.left ~= nil and not (type(entry.left) == "number" and entry.left > 0
+      and entry.left <= 1) then
+      return bad_wiring("%s: expected left above 0 and up to 1, got %s", what, tostring(entry.left))
    end
    return true
 end
 
-local function check_rails(w, n)
-   for k, rail in ipairs(type(n.rails) == "table" and n.rails or {}) do
-      if rail ~= false and (type(rail) ~= "table" or not is_router(w, rail.router)) then
-         return bad("nodes: '%s', rail %d: expected router = 1 to %d, got %s", n.name, k,
-            #w.routers, tostring(type(rail) == "table" and rail.router or rail))
+local function check_rails(wiring, node)
+   for k, rail in ipairs(type(node.rails) == "table" and node.rails or {}) do
+      if rail ~= false and (type(rail) ~= "table" or not is_router(wiring, rail.router)) then
+         return bad_wiring("nodes: '%s', rail %d: expected router = 1 to %d, got %s", node.name, k,
+            #wiring.routers, tostring(type(rail) == "table" and rail.router or rail))
       end
-      local ok, err = check_planes(rail or {}, ("nodes: '%s', rail %d"):format(n.name, k))
+      local ok, err = check_planes(rail or {}, ("nodes: '%s', rail %d"):format(node.name, k))
       if not ok then
          return nil, err
       end
    end
-   if type(n.rails) ~= "table" or not tables.find(n.rails, function(r) return r ~= false end) then
-      return bad("nodes: '%s' has no rails", n.name)
+   if type(node.rails) ~= "table" or not tables.find(node.rails, function(rail)
+      return rail ~= false
+   end) then
+      return bad_wiring("nodes: '%s' has no rails", node.name)
    end
    return true
 end
 
-local function check_cable(w, i, c)
-   if type(c) ~= "table" or not is_router(w, c.a) or not is_router(w, c.b) or c.a == c.b then
-      return bad("cables[%d]: expected two routers, a and b, of 1 to %d", i, #w.routers)
-   elseif type(c.a_port) ~= "string" or type(c.b_port) ~= "string" then
-      return bad("cables[%d]: expected a_port and b_port in quotes", i)
-   elseif c.Bps ~= nil and (type(c.Bps) ~= "number" or not (c.Bps > 0 and c.Bps < math.huge)) then
-      return bad("cables[%d]: expected Bps in bytes per second, got %s", i, tostring(c.Bps))
+local function check_cable(wiring, index, cable)
+   if type(cable) ~= "table" or not is_router(wiring, cable.a) or not is_router(wiring, cable.b)
+      or cable.a == cable.b then
+      return bad_wiring("cables[%d]: expected two routers, a and b, of 1 to %d", index,
+         #wiring.routers)
+   elseif type(cable.a_port) ~= "string" or type(cable.b_port) ~= "string" then
+      return bad_wiring("cables[%d]: expected a_port and b_port in quotes", index)
+   elseif cable.Bps ~= nil and (type(cable.Bps) ~= "number"
+      or not (cable.Bps > 0 and cable.Bps < math.huge)) then
+      return bad_wiring("cables[%d]: expected Bps in bytes per second, got %s", index,
+         tostring(cable.Bps))
    end
-   return check_planes(c, ("cables[%d]"):format(i))
+   return check_planes(cable, ("cables[%d]"):format(index))
 end
 
 -- A port has one cable.
-local function check_ports(w)
+local function check_ports(wiring)
    local seen = {}
-   for i, c in ipairs(w.cables) do
-      local ok, err = check_cable(w, i, c)
+   for i, c in ipairs(wiring.cables) do
+      local ok, err = check_cable(wiring, i, c)
       if not ok then
          return nil, err
       end
       for _, e in ipairs { { c.a, c.a_port }, { c.b, c.b_port } } do
          local key = e[1] .. "/" .. e[2]
          if seen[key] then
-            return bad("cables %d and %d both end at %s/%s", seen[key], i, w.routers[e[1]].name,
-               e[2])
+            return bad_wiring("cables %d and %d both end at %s/%s", seen[key], i,
+               wiring.routers[e[1]].name, e[2])
          end
          seen[key] = i
       end
@@ -85,9 +92,9 @@ local function check_names(list, what)
    for i, e in ipairs(list) do
       local name = type(e) == "table" and e.name
       if type(name) ~= "string" or name == "" then
-         return bad("%s[%d]: expected a name", what, i)
+         return bad_wiring("%s[%d]: expected a name", what, i)
       elseif seen[name] then
-         return bad("%s: '%s' stands twice", what, name)
+         return bad_wiring("%s: '%s' stands twice", what, name)
       end
       seen[name] = true
    end
@@ -95,37 +102,37 @@ local function check_names(list, what)
 end
 
 -- A component is called ROUTER/PORT: without a "/" in the first it has one meaning only.
-local function check_router_names(w)
-   for i, r in ipairs(w.routers) do
+local function check_router_names(wiring)
+   for i, r in ipairs(wiring.routers) do
       if r.name:find("/", 1, true) then
-         return bad("routers[%d]: expected a name without '/', got '%s'", i, r.name)
+         return bad_wiring("routers[%d]: expected a name without '/', got '%s'", i, r.name)
       end
    end
-   return check_names(w.nodes, "nodes")
+   return check_names(wiring.nodes, "nodes")
 end
 
 --- Is this a wiring?  What importers make is one; a site may write one by hand.
 -- @return it, or nil and what was expected
-function wired.check(w)
+function wired.check(wiring)
    for _, what in ipairs { "routers", "nodes", "cables" } do
-      if type(w) ~= "table" or type(w[what]) ~= "table" then
-         return bad("expected a table with routers, nodes and cables")
+      if type(wiring) ~= "table" or type(wiring[what]) ~= "table" then
+         return bad_wiring("expected a table with routers, nodes and cables")
       end
    end
-   local ok, err = check_names(w.routers, "routers")
+   local ok, err = check_names(wiring.routers, "routers")
    if ok then
-      ok, err = check_router_names(w)
+      ok, err = check_router_names(wiring)
    end
-   for _, n in ipairs(ok and w.nodes or {}) do
-      ok, err = check_rails(w, n)
+   for _, n in ipairs(ok and wiring.nodes or {}) do
+      ok, err = check_rails(wiring, n)
       if not ok then
          break
       end
    end
    if ok then
-      ok, err = check_ports(w)
+      ok, err = check_ports(wiring)
    end
-   return ok and w, err
+   return ok and wiring, err
 end
 
 -- Capacity of a cable or rail: the configuration's word, or what the wiring knows, if anything.
@@ -139,63 +146,63 @@ local function capacity_of(conf, kind, Bps)
 end
 
 -- One direction of a cable.
-local function add(s, conf, o, seen, from, to, port, kind, cable)
+local function add_link(fabric, conf, options, seen, from, to, port, kind, cable)
    local cap, err = capacity_of(conf, kind, cable.Bps)
    if not cap then
       return nil, err
    end
-   if o.merge and cable.left and cap > 0 then
+   if options.merge and cable.left and cap > 0 then
       cap = cap * cable.left -- as with one that is down: just less of the link
    end
    local key = from << 24 | to
-   local l = o.merge and seen[key]
+   local l = options.merge and seen[key]
    if l then
-      s.capacity[l] = unknown.sum(s.capacity[l], cap)
-      s.cables[l] = (s.cables[l] or 1) + 1
+      fabric.capacity[l] = unknown.sum(fabric.capacity[l], cap)
+      fabric.cables[l] = (fabric.cables[l] or 1) + 1
    else
-      l = s:link(from, to, port, kind, cap)
-      seen[key], s.planes[l] = l, cable.planes
+      l = fabric:link(from, to, port, kind, cap)
+      seen[key], fabric.planes[l] = l, cable.planes
    end
    -- which of a router's ports leads into which link
-   s.port_link[from][port] = l
-   if cable.down or cable.left and not o.merge then
-      s.left[l] = cable.down and 0 or cable.left
+   fabric.port_link[from][port] = l
+   if cable.down or cable.left and not options.merge then
+      fabric.left[l] = cable.down and 0 or cable.left
    end
    return l
 end
 
 -- Links of a router in the order of its ports: routing engines count them so.
-local function by_port(w)
+local function by_port(wiring)
    local list = {}
-   for i, c in ipairs(w.cables) do
+   for i, c in ipairs(wiring.cables) do
       list[#list + 1] = { i, c.a, c.b, c.a_port, c, true }
       list[#list + 1] = { i, c.b, c.a, c.b_port, c, false }
    end
-   table.sort(list, function(x, y)
-      if x[2] ~= y[2] then
-         return x[2] < y[2]
+   table.sort(list, function(one, other)
+      if one[2] ~= other[2] then
+         return one[2] < other[2]
       end
-      local p, q = tonumber(x[4]), tonumber(y[4])
+      local p, q = tonumber(one[4]), tonumber(other[4])
       if p and q and p ~= q then
          return p < q
-      elseif x[4] ~= y[4] then
-         return x[4] < y[4]
+      elseif one[4] ~= other[4] then
+         return one[4] < other[4]
       end
-      return x[1] < y[1]
+      return one[1] < other[1]
    end)
    return list
 end
 
 --- Routers and links.
--- @param w wiring
+-- @param wiring wiring
 -- @param conf the topology's configuration (its `capacity`)
--- @param o { merge = cables between two routers are one link, kind(from, to, cable) → word }
+-- @param options { merge = cables between two routers are one link, kind(from, to, cable) → word }
 -- @return shape, whose `port_link[router][port]` is a link and whose `back` pairs the directions;
 --   or nil and what was expected
-function wired.shape(w, conf, o)
+function wired.shape(wiring, conf, options)
    local s, seen, half = shape.new(), {}, {}
    s.port_link, s.back, s.other_planes, s.planes = {}, {}, {}, {}
-   for i, r in ipairs(w.routers) do
+   for i, r in ipairs(wiring.routers) do
       for _, guid in ipairs(type(r.others) == "table" and r.others or {}) do
          s.other_planes[guid] = r.name
       end
@@ -208,11 +215,12 @@ function wired.shape(w, conf, o)
          return nil, "topology.wiring: expected at most 1048576 routers"
       end
    end
-   for _, e in ipairs(by_port(w)) do
+   for _, e in ipairs(by_port(wiring)) do
       local i, from, to, port, cable = e[1], e[2] - 1, e[3] - 1, e[4], e[5]
       -- of several cables that are one link, one that is down is just less of it
-      if not (o.merge and cable.down) then
-         local l, err = add(s, conf, o, seen, from, to, port, o.kind(from, to, cable), cable)
+      if not (options.merge and cable.down) then
+         local l, err = add_link(s, conf, options, seen, from, to, port,
+            options.kind(from, to, cable), cable)
          if not l then
             return nil, err
          end
@@ -228,49 +236,50 @@ function wired.shape(w, conf, o)
 end
 
 -- Which nodes of the wiring, in which order.
-local function chosen(w, conf)
+local function chosen_nodes(wiring, conf)
    if conf.nodes == nil then
-      return w.nodes
+      return wiring.nodes
    end
    local names, err = hostlist.expand(conf.nodes)
    if not names then
       return nil, "topology.nodes: " .. err
    end
    local at, list = {}, {}
-   for _, n in ipairs(w.nodes) do
+   for _, n in ipairs(wiring.nodes) do
       at[n.name] = n
    end
    for i, name in ipairs(names) do
       list[i] = at[name]
       if not at[name] then
-         return nil, ("topology.nodes: '%s' is not in %s"):format(name, w.source or "the wiring")
+         return nil, ("topology.nodes: '%s' is not in %s"):format(name, wiring.source
+            or "the wiring")
       end
    end
    return list
 end
 
-local function rails_of(conf, nodes, w)
+local function rails_of(conf, nodes, wiring)
    local least, most = math.huge, 0
    for _, n in ipairs(nodes) do
       least, most = math.min(least, #n.rails), math.max(most, #n.rails)
    end
    if #nodes == 0 then
-      return nil, ("topology.wiring: %s has no node"):format(w.source or "it")
+      return nil, ("topology.wiring: %s has no node"):format(wiring.source or "it")
    end
    if most > RAILS then
       return nil, ("topology.wiring: %s has a node with %d rails, expected at most %d"):format(
-         w.source or "it", most, RAILS)
+         wiring.source or "it", most, RAILS)
    end
    return shape.whole(conf, "rails", 1, math.max(1, most), most)
 end
 
 -- Where each port is; one that two nodes have (written by hand) tells nothing: false.
-local function add_guids(guids, i, rails)
+local function add_guids(guids, index, rails)
    for k, rail in ipairs(rails) do
       local guid = rail and type(rail.guid) == "string" and rail.guid:lower() or nil
       local other = guid and guids[guid]
-      if guid and (other == nil or other and other.node ~= i) then
-         guids[guid] = other == nil and { node = i, rail = k } or false
+      if guid and (other == nil or other and other.node ~= index) then
+         guids[guid] = other == nil and { node = index, rail = k } or false
       end
    end
 end
@@ -281,13 +290,13 @@ end
 -- @return { names, rails, router[k][i], lid[k][i], tx[k][i], rx[k][i], guids = map of a port's GUID
 --   to { node, rail }, rail_planes = array of { node, rail, planes, left } }, nil where a node
 --   has no such rail; or nil and what was expected
-function wired.nodes(w, conf)
-   local nodes, err = chosen(w, conf)
+function wired.nodes(wiring, conf)
+   local nodes, err = chosen_nodes(wiring, conf)
    if not nodes then
       return nil, err
    end
    local rails
-   rails, err = rails_of(conf, nodes, w)
+   rails, err = rails_of(conf, nodes, wiring)
    if not rails then
       return nil, err
    end
@@ -323,23 +332,23 @@ end
 
 --- Tell a topology how many planes its links and rails have, and which links, or planes, were down
 -- when the wiring was taken.
--- @param s its shape
+-- @param fabric its shape
 -- @param topo, err what base.new returned
-function wired.with_health(s, topo, err)
+function wired.with_health(fabric, topo, err)
    if not topo then
       return nil, err
    end
    local left = {}
-   for _, r in ipairs(s.rail_planes or {}) do
+   for _, r in ipairs(fabric.rail_planes or {}) do
       local rx = 2 * (#topo.nodes * (r.rail - 1) + r.node)
       topo.planes[rx - 1], topo.planes[rx] = r.planes, r.planes
       left[rx - 1], left[rx] = r.left, r.left
    end
-   for l, planes in pairs(s.planes or {}) do
+   for l, planes in pairs(fabric.planes or {}) do
       topo.planes[topo.first_link + l - 1] = planes
    end
-   if next(s.left) or next(left) then
-      for l, v in pairs(s.left) do
+   if next(fabric.left) or next(left) then
+      for l, v in pairs(fabric.left) do
          left[topo.first_link + l - 1] = v
       end
       topo:set_health(left, { report = false })
@@ -352,13 +361,13 @@ end
 
 --- wired.shape and wired.nodes at once.
 -- @return shape and nodes, or nil and what was expected
-function wired.both(w, conf, o)
-   local s, err = wired.shape(w, conf, o)
+function wired.both(wiring, conf, options)
+   local s, err = wired.shape(wiring, conf, options)
    if not s then
       return nil, err
    end
    local n
-   n, err = wired.nodes(w, conf)
+   n, err = wired.nodes(wiring, conf)
    if not n then
       return nil, err
    end

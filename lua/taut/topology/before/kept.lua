@@ -13,9 +13,10 @@ local VERSION = 1
 
 -- What components are made of, each sort once: { kind, bytes per second or, of one whose capacity
 -- is learned, minus its cables, cables }.
-local function sort_of(topo, c, sorts, number_of)
-   local capacity = topo.learns and topo.learns[c] and -topo.learns[c] or topo.capacity[c]
-   local kind, cables = topo:kind(c), topo.cables[c] or 1
+local function sort_of(topo, component, sorts, number_of)
+   local capacity = topo.learns and topo.learns[component] and -topo.learns[component]
+      or topo.capacity[component]
+   local kind, cables = topo:kind(component), topo.cables[component] or 1
    local of_kind = number_of[kind]
    if not of_kind then
       of_kind = {}
@@ -66,10 +67,11 @@ function kept.text(topo)
    end
    local at, ends = ends_of(topo, sorts, number_of)
    local links, ports = links_of(topo, sorts, number_of)
-   local function numbers(list) return table.concat(list, " ") end
+   local function numbers_text(list) return table.concat(list, " ") end
    return json.encode { version = VERSION, wiring = topo.wiring, rails = topo.rails,
       nodes = json.array(topo.nodes), routers = json.array(routers), sorts = json.array(sorts),
-      ports = json.array(ports), at = numbers(at), ends = numbers(ends), links = numbers(links) }
+      ports = json.array(ports), at = numbers_text(at), ends = numbers_text(ends),
+         links = numbers_text(links) }
 end
 
 ---------------------------------------------------------------- and back
@@ -91,7 +93,7 @@ local function names_of(list, first)
    return id
 end
 
-local function add(self, name, sort)
+local function add_component(self, name, sort)
    self.n = self.n + 1
    self.components[self.n], self.component_id[name] = name, self.n
    self.sort[self.n] = self.sorts[sort] or error("no such sort", 0)
@@ -102,8 +104,8 @@ local function add_ends(self, ends)
    for e = 1, n * self.rails do
       local name = self.nodes[(e - 1) % n + 1]
       name = self.rails > 1 and ("%s:%d"):format(name, (e - 1) // n + 1) or name
-      add(self, name .. "/tx", ends[2 * e - 1])
-      add(self, name .. "/rx", ends[2 * e])
+      add_component(self, name .. "/tx", ends[2 * e - 1])
+      add_component(self, name .. "/rx", ends[2 * e])
    end
    self.first_link = self.n + 1
 end
@@ -115,12 +117,12 @@ local function add_links(self, links, ports)
       if not names[from] or not names[to] or not ports[links[i + 2]] then
          error("a link without ends", 0)
       end
-      add(self, names[from] .. "/" .. ports[links[i + 2]], links[i + 3])
+      add_component(self, names[from] .. "/" .. ports[links[i + 2]], links[i + 3])
       self.from_of[self.n], self.to_of[self.n] = from, to
    end
 end
 
-local function read(text)
+local function read_machine(text)
    local t = assert(json.decode(text))
    if t.version ~= VERSION then
       error("of another version", 0)
@@ -139,41 +141,41 @@ end
 -- @return machine, with those answers of a topology that same.lua and matching.lua ask
 --   for; or nil and what is wrong
 function kept.read(text)
-   local ok, made = pcall(read, text)
+   local ok, made = pcall(read_machine, text)
    if not ok then
       return nil, "damaged: " .. tostring(made)
    end
    return made
 end
 
-function Machine:is_link(c)
-   return c >= self.first_link
+function Machine:is_link(component)
+   return component >= self.first_link
 end
 
-function Machine:from(c)
-   return self.from_of[c]
+function Machine:from(component)
+   return self.from_of[component]
 end
 
-function Machine:to(c)
-   return self.to_of[c]
+function Machine:to(component)
+   return self.to_of[component]
 end
 
-function Machine:router(n, rail)
-   local r = self.at[n + ((rail or 1) - 1) * #self.nodes]
+function Machine:router(node, rail)
+   local r = self.at[node + ((rail or 1) - 1) * #self.nodes]
    return r and r >= 0 and r or nil
 end
 
-function Machine:kind(c)
-   return self.sort[c][1]
+function Machine:kind(component)
+   return self.sort[component][1]
 end
 
 --- What it carries in bytes per second, below 0 where that is learned; and of how many cables.
-function Machine:made(c)
-   return self.sort[c][2], self.sort[c][3]
+function Machine:made(component)
+   return self.sort[component][2], self.sort[component][3]
 end
 
 --- Links that leave a router.
-function Machine:links_of(r)
+function Machine:links_of(router)
    if not self.leaving then
       self.leaving = {}
       for c = self.first_link, self.n do
@@ -182,7 +184,7 @@ function Machine:links_of(r)
          table.insert(self.leaving[from], c)
       end
    end
-   return self.leaving[r] or {}
+   return self.leaving[router] or {}
 end
 
 return kept

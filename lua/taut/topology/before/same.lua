@@ -11,24 +11,24 @@ local NAMED = 3   -- in words, of each sort
 ---------------------------------------------------------------- comparing
 
 -- What it carries, below 0 where that is learned; of how many cables.
-local function made(topo, c)
+local function capacity_made(topo, component)
    if topo.made then
-      return topo:made(c)
+      return topo:made(component)
    end
-   return topo.learns and topo.learns[c] and -topo.learns[c] or topo.capacity[c],
-      topo.cables[c] or 1
+   return topo.learns and topo.learns[component] and -topo.learns[component]
+      or topo.capacity[component], topo.cables[component] or 1
 end
 
-local function is_alike(old, c, new, d)
-   local a, cables = made(old, c)
-   local b, cables_now = made(new, d)
-   return old:kind(c) == new:kind(d) and cables == cables_now and (a < 0) == (b < 0)
-      and math.abs(a - b) <= SAME * math.max(math.abs(a), math.abs(b))
+local function is_alike(old, old_component, new, component)
+   local a, cables = capacity_made(old, old_component)
+   local b, cables_now = capacity_made(new, component)
+   return old:kind(old_component) == new:kind(component) and cables == cables_now
+      and (a < 0) == (b < 0) and math.abs(a - b) <= SAME * math.max(math.abs(a), math.abs(b))
 end
 
 -- What a node is called now.  A line of the site's map counts where only the old machine has the
 -- first name and only the new one the second.
-local function renaming(old, new, renamed)
+local function renamer_of(old, new, renamed)
    return function(name)
       local other = not new.node_id[name] and renamed[name]
       return other and new.node_id[other] and not (old and old.node_id[other]) and other or name
@@ -36,66 +36,66 @@ local function renaming(old, new, renamed)
 end
 
 -- By node its number now; and what differs.
-local function compare_nodes(d, old, new)
+local function compare_nodes(difference, old, new)
    local is_kept = {}
    for n, name in ipairs(old.nodes) do
-      local now = d.node(name)
+      local now = difference.node(name)
       local m = new.node_id[now]
-      d.nodes[n], is_kept[m or 0] = m, true
+      difference.nodes[n], is_kept[m or 0] = m, true
       if not m then
-         table.insert(d.nodes_gone, name)
+         table.insert(difference.nodes_gone, name)
       elseif now ~= name then
-         table.insert(d.renamed, ("%s is %s"):format(name, now))
-         table.insert(d.renamed_pairs, { name, now })
+         table.insert(difference.renamed, ("%s is %s"):format(name, now))
+         table.insert(difference.renamed_pairs, { name, now })
       end
    end
    for m, name in ipairs(new.nodes) do
-      d.nodes_new[#d.nodes_new + 1] = not is_kept[m] and name or nil
+      difference.nodes_new[#difference.nodes_new + 1] = not is_kept[m] and name or nil
    end
 end
 
 -- The rail of a node now that leads to router r: the one of the same number, if it does, else
 -- another, since a fabric that was added may have moved them; nil: none does.
-local function rail_now(new, n, rail, r)
-   if rail <= new.rails and (new:router(n, rail) or false) == r then
+local function rail_now(new, node, rail, rail_then)
+   if rail <= new.rails and (new:router(node, rail) or false) == rail_then then
       return rail
    end
-   for k = 1, r and new.rails or 0 do
-      if new:router(n, k) == r then
+   for k = 1, rail_then and new.rails or 0 do
+      if new:router(node, k) == rail_then then
          return k
       end
    end
 end
 
 -- One tx and rx: is the node on the same router?
-local function compare_ends(d, old, new, routers)
+local function compare_ends(difference, old, new, routers)
    local n, m = #old.nodes, #new.nodes
    for e = 1, n * old.rails do
       local node, rail = (e - 1) % n + 1, (e - 1) // n + 1
-      local now, r = d.nodes[node], old:router(node, rail)
+      local now, r = difference.nodes[node], old:router(node, rail)
       local k = now and r and rail_now(new, now, rail, routers[r])
       if k then
          for way = -1, 0 do
             local c, other = 2 * e + way, 2 * (now + m * (k - 1)) + way
             if is_alike(old, c, new, other) then
-               d.map[c] = other
+               difference.map[c] = other
             else
-               table.insert(d.other, old.components[c])
+               table.insert(difference.other, old.components[c])
             end
          end
       elseif now and r then
-         d.moved[#d.moved + 1] = old.nodes[node]
+         difference.moved[#difference.moved + 1] = old.nodes[node]
       end
    end
 end
 
-local function has_ends(old, c, new, other, routers)
-   return other and new:is_link(other) and routers[old:from(c)] == new:from(other)
-      and routers[old:to(c)] == new:to(other)
+local function has_ends(old, component, new, other, routers)
+   return other and new:is_link(other) and routers[old:from(component)] == new:from(other)
+      and routers[old:to(component)] == new:to(other)
 end
 
 -- Links by name, and which are left.
-local function compare_named(d, old, new, routers)
+local function compare_named(difference, old, new, routers)
    local left, taken = {}, {}
    for c = old.first_link, #old.components do
       local other = new.component_id[old.components[c]]
@@ -104,9 +104,9 @@ local function compare_named(d, old, new, routers)
       else
          taken[other] = true
          if is_alike(old, c, new, other) then
-            d.map[c] = other
+            difference.map[c] = other
          else
-            table.insert(d.other, old.components[c])
+            table.insert(difference.other, old.components[c])
          end
       end
    end
@@ -118,7 +118,7 @@ local function key_of(from, to, kind)
 end
 
 -- Those that are called otherwise: where one such link is left between two routers on both sides.
-local function compare_unnamed(d, old, new, routers, left, taken)
+local function compare_unnamed(difference, old, new, routers, left, taken)
    local then_, now = {}, {}
    for _, c in ipairs(left) do
       local from, to = routers[old:from(c)], routers[old:to(c)]
@@ -138,19 +138,19 @@ local function compare_unnamed(d, old, new, routers, left, taken)
       local key = from and to and key_of(from, to, old:kind(c))
       local other = key and then_[key] and now[key]
       if other and is_alike(old, c, new, other) then
-         d.map[c], taken[other] = other, true
+         difference.map[c], taken[other] = other, true
       else
-         table.insert(d.links_gone, old.components[c])
+         table.insert(difference.links_gone, old.components[c])
       end
    end
    for c = new.first_link, #new.components do
-      d.links_new[#d.links_new + 1] = not taken[c] and new.components[c] or nil
+      difference.links_new[#difference.links_new + 1] = not taken[c] and new.components[c] or nil
    end
 end
 
-local function count_kept(d)
-   for _, c in pairs(d.map) do
-      d.kept, d.was[c] = d.kept + 1, true
+local function count_kept(difference)
+   for _, c in pairs(difference.map) do
+      difference.kept, difference.was[c] = difference.kept + 1, true
    end
 end
 
@@ -167,7 +167,7 @@ end
 --   renamed_pairs = { { name then, name now }, … } }
 function same.compare(old, new, renamed)
    local d = { map = {}, was = {}, nodes = {}, nodes_then = old.nodes,
-      node = renaming(old, new, renamed or {}), kept = 0, of = #old.components, nodes_new = {},
+      node = renamer_of(old, new, renamed or {}), kept = 0, of = #old.components, nodes_new = {},
       nodes_gone = {}, renamed = {}, moved = {}, links_new = {}, links_gone = {}, other = {},
       renamed_pairs = {} }
    compare_nodes(d, old, new)
@@ -186,7 +186,7 @@ end
 --- What nodes and their tx and rx are called now, where the machine is the same.
 -- @return { node, name }, as of compare
 function same.names(topo, renamed)
-   local node = renaming(nil, topo, renamed or {})
+   local node = renamer_of(nil, topo, renamed or {})
    return { node = node, name = function(name)
       local own, way = name:match "^(.*)(/[tr]x)$"
       local of, rail = (own and topo.rails > 1 and own or ""):match "^(.*)(:%d+)$"
@@ -196,7 +196,7 @@ end
 
 ---------------------------------------------------------------- in words
 
-local function some(list)
+local function some_of(list)
    local text = table.concat(list, ", ", 1, math.min(NAMED, #list))
    return #list > NAMED and text .. ", …" or text
 end
@@ -209,13 +209,13 @@ local SORTS = {
 }
 
 --- What differs, in words: "1 new node (n126), 2 links gone (r1/X+, r2/X-)".
--- @param d of same.compare
-function same.words(d)
+-- @param difference of same.compare
+function same.words(difference)
    local list = {}
    for _, sort in ipairs(SORTS) do
-      local names = d[sort[1]]
+      local names = difference[sort[1]]
       list[#list + 1] = #names > 0 and sort[2]:format(#names, #names == 1 and "" or "s",
-         some(names)) or nil
+         some_of(names)) or nil
    end
    return #list > 0 and table.concat(list, ", ") or "other numbers or routes"
 end

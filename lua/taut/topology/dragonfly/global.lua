@@ -34,28 +34,29 @@ local function pair_counts(conf, groups)
       end
       special[math.min(a, b) * groups + math.max(a, b)] = n
    end
-   return function(a, b)
-      return special[math.min(a, b) * groups + math.max(a, b)] or default
+   return function(one, other)
+      return special[math.min(one, other) * groups + math.max(one, other)] or default
    end
 end
 
 -- Which of its groups-1 neighbours a group counts as k-th (from 0), under either arrangement.
-local function rank(arrangement, groups, g, other)
+local function rank_of_group(arrangement, groups, group, other)
    if arrangement == "relative" then
-      return (other - g - 1) % groups
+      return (other - group - 1) % groups
    end
-   return other > g and other - 1 or other
+   return other > group and other - 1 or other
 end
 
--- The router of group g at which cable m to another group ends.  A group's cables are laid round
--- by round: the first to each other group, then the second; routers take them in turn, as many
--- each as are needed to place the fullest pair on all groups.
-local function router_of(o, g, other, m)
-   local port = m * (o.groups - 1) + rank(o.arrangement, o.groups, g, other)
-   return g * o.routers + port // o.ports
+-- The router of a group at which a cable by its number to another group ends.  A group's cables are
+-- laid round by round: the first to each other group, then the second; routers take them in turn,
+-- as many each as are needed to place the fullest pair on all groups.
+local function router_of(plan, group, other, number)
+   local port = number * (plan.groups - 1) + rank_of_group(plan.arrangement, plan.groups,
+      group, other)
+   return group * plan.routers + port // plan.ports
 end
 
-local function most(groups, count)
+local function most_links(groups, count)
    local n = 0
    for a = 0, groups - 1 do
       for b = a + 1, groups - 1 do
@@ -66,10 +67,10 @@ local function most(groups, count)
 end
 
 -- Cables between two groups as links: { from router, to router, cables }.
-local function pair_links(o, a, b, n)
+local function pair_links(plan, from, to, number)
    local list, at = {}, {}
-   for m = 0, n - 1 do
-      local u, v = router_of(o, a, b, m), router_of(o, b, a, m)
+   for m = 0, number - 1 do
+      local u, v = router_of(plan, from, to, m), router_of(plan, to, from, m)
       local key = u << 32 | v
       if at[key] then
          at[key][3] = at[key][3] + 1
@@ -81,22 +82,22 @@ local function pair_links(o, a, b, n)
    return list
 end
 
-local function add_pair(s, kind, capacity, used, to_group, r, peer, cables)
-   local key = r << 20 | to_group
+local function add_pair(fabric, kind, capacity, used, to_group, router, peer, cables)
+   local key = router << 20 | to_group
    local k = (used[key] or 0) + 1
    used[key] = k
-   s:link(r, peer, kind .. to_group .. (k > 1 and "." .. k or ""), kind, capacity * cables,
-      cables)
+   fabric:link(router, peer, kind .. to_group .. (k > 1 and "." .. k or ""), kind,
+      capacity * cables, cables)
 end
 
 --- Add all links between the groups of a regular dragonfly.
--- @param s shape, which has the routers
+-- @param fabric shape, which has the routers
 -- @param conf `global_links`, `arrangement`
 -- @param groups how many
--- @param g { routers = in each, kinds.global = what the links are called }
+-- @param grouping { routers = in each, kinds.global = what the links are called }
 -- @param capacity by kind, of one cable
 -- @return true, or nil and what was expected
-function global.add(s, conf, groups, g, capacity)
+function global.add(fabric, conf, groups, grouping, capacity)
    local count, err = pair_counts(conf, groups)
    if not count then
       return nil, err
@@ -106,14 +107,15 @@ function global.add(s, conf, groups, g, capacity)
    if not arrangement then
       return nil, err
    end
-   local ports = math.max(1, -(-most(groups, count) * (groups - 1) // g.routers))
-   local o = { groups = groups, routers = g.routers, ports = ports, arrangement = arrangement }
-   local kind, used = g.kinds.global, {}
+   local ports = math.max(1, -(-most_links(groups, count) * (groups - 1) // grouping.routers))
+   local o = { groups = groups, routers = grouping.routers, ports = ports,
+      arrangement = arrangement }
+   local kind, used = grouping.kinds.global, {}
    for a = 0, groups - 1 do
       for b = a + 1, groups - 1 do
          for _, e in ipairs(pair_links(o, a, b, count(a, b))) do
-            add_pair(s, kind, capacity[kind], used, b, e[1], e[2], e[3])
-            add_pair(s, kind, capacity[kind], used, a, e[2], e[1], e[3])
+            add_pair(fabric, kind, capacity[kind], used, b, e[1], e[2], e[3])
+            add_pair(fabric, kind, capacity[kind], used, a, e[2], e[1], e[3])
          end
       end
    end

@@ -39,36 +39,36 @@ local function group_of(conf)
    return g
 end
 
-local function add_routers(s, groups, g)
+local function add_routers(fabric, groups, grouping)
    for n = 0, groups - 1 do
-      for r = 0, g.routers - 1 do
-         s:router(g.aries and ("r%d.%d.%d"):format(n, r // g.columns, r % g.columns)
-            or ("r%d.%d"):format(n, r))
+      for r = 0, grouping.routers - 1 do
+         fabric:router(grouping.aries and ("r%d.%d.%d"):format(n, r // grouping.columns,
+            r % grouping.columns) or ("r%d.%d"):format(n, r))
       end
    end
 end
 
-local function names_of(kind, n)
-   return tables.fill(0, n - 1, function(j) return kind .. j end)
+local function names_of(kind, count)
+   return tables.fill(0, count - 1, function(index) return kind .. index end)
 end
 
-local function add_local(s, groups, g, capacity)
-   local rows, columns = g.rows or 1, g.columns or g.routers
-   local row, column = g.kinds.row, g.kinds.column
+local function add_local(fabric, groups, grouping, capacity)
+   local rows, columns = grouping.rows or 1, grouping.columns or grouping.routers
+   local row, column = grouping.kinds.row, grouping.kinds.column
    local row_ports = names_of(row, columns)
    local column_ports = column and names_of(column, rows)
    for n = 0, groups - 1 do
       for y = 0, rows - 1 do
-         local first = n * g.routers + y * columns
+         local first = n * grouping.routers + y * columns
          for x = 0, columns - 1 do
             for j = 0, columns - 1 do
                if j ~= x then
-                  s:link(first + x, first + j, row_ports[j], row, capacity[row])
+                  fabric:link(first + x, first + j, row_ports[j], row, capacity[row])
                end
             end
             for j = 0, column and rows - 1 or -1 do
                if j ~= y then
-                  s:link(first + x, first + x + (j - y) * columns, column_ports[j], column,
+                  fabric:link(first + x, first + x + (j - y) * columns, column_ports[j], column,
                      capacity[column])
                end
             end
@@ -78,7 +78,7 @@ local function add_local(s, groups, g, capacity)
 end
 
 -- Routers, links, nodes and groups of a regular dragonfly.
-local function regular(conf)
+local function make_regular(conf)
    local groups, err = shape.whole(conf, "groups", 1, 4096)
    if not groups then
       return nil, err
@@ -108,7 +108,7 @@ local function regular(conf)
       return nil, err
    end
    n, err = shape.nodes(conf, s.routers * per, ("%d groups of %d routers of %d nodes"):format(
-      groups, g.routers, per), 1, function(p) return p // per end)
+      groups, g.routers, per), 1, function(part) return part // per end)
    if not n then
       return nil, err
    end
@@ -174,7 +174,7 @@ function dragonfly.build(conf)
    if not misrouted then
       return nil, err
    end
-   local s, n, group, at = (conf.wiring and from_wiring or regular)(conf)
+   local s, n, group, at = (conf.wiring and from_wiring or make_regular)(conf)
    if not s then
       return nil, n
    end

@@ -33,96 +33,97 @@ local function find_ends(self)
 end
 
 --- @param scene { topo =, state =, left =, has_health = … }, see taut.cli.scene
--- @param o { title, subtitle, thin = width of a healthy cable, opacity }
-function canvas.new(scene, o)
-   local self = setmetatable({ scene = scene, topo = scene.topo, o = o, paths = {}, bad = {},
+-- @param options { title, subtitle, thin = width of a healthy cable, opacity }
+function canvas.new(scene, options)
+   local self = setmetatable({ scene = scene, topo = scene.topo, o = options, paths = {}, bad = {},
       cables = {}, routers = {}, labels = {}, boxes = {}, dots = {}, count = {}, drawn = {},
       bad_nodes = {}, width = 0, height = 0 }, Canvas)
    find_ends(self)
    return self
 end
 
-local function grow(self, x, y)
+local function grow_to(self, x, y)
    self.width, self.height = math.max(self.width, x), math.max(self.height, y)
 end
 
 --- Verdict of a component, "-" where nobody was asked.
-function Canvas:state(c)
-   return self.scene.state[c] or (self.scene.has_health and "unknown") or "-"
+function Canvas:state(component)
+   return self.scene.state[component] or (self.scene.has_health and "unknown") or "-"
 end
 
 --- Draw a cable.
--- @param a link from the first point to the last
--- @param b the link back, or nil
--- @param p points { x1, y1, …, xn, yn }; with `curved` three, the second pulls the curve; none: it
---   is only counted
+-- @param there link from the first point to the last
+-- @param back the link back, or nil
+-- @param points points { x1, y1, …, xn, yn }; with `curved` three, the second pulls the curve;
+--   none: it is only counted
 -- @param bundle how many cables the line stands for, or nil; "stroke": only its beginning is drawn
-function Canvas:cable(a, b, p, curved, bundle)
-   for i = 1, #p, 2 do
-      grow(self, p[i], p[i + 1])
+function Canvas:cable(there, back, points, curved, bundle)
+   for i = 1, #points, 2 do
+      grow_to(self, points[i], points[i + 1])
    end
-   self.cables[#self.cables + 1] = { a = a, b = b, p = p, curved = curved, bundle = bundle }
-   local state = self:state(a)
-   self.drawn[a], self.drawn[b or a] = true, true
-   state = b and look.worse(state, self:state(b)) or state
+   self.cables[#self.cables + 1] = { a = there, b = back, p = points, curved = curved,
+      bundle = bundle }
+   local state = self:state(there)
+   self.drawn[there], self.drawn[back or there] = true, true
+   state = back and look.worse(state, self:state(back)) or state
    if look.is_bad(state) then
-      self.bad[#self.bad + 1] = { a = a, b = b, p = p, curved = curved, state = state,
+      self.bad[#self.bad + 1] = { a = there, b = back, p = points, curved = curved, state = state,
          stroke = bundle == "stroke" }
       return
    end
-   if #p > 0 then
+   if #points > 0 then
       local thick = math.min(tonumber(bundle) or 1, 6)
       self.paths[thick] = self.paths[thick] or {}
       local path = self.paths[thick][state] or {}
       self.paths[thick][state] = path
-      path[#path + 1] = look.path(p, curved)
+      path[#path + 1] = look.path(points, curved)
    end
 end
 
 --- A box behind everything.
-function Canvas:box(x, y, w, h)
-   grow(self, x + w, y + h)
-   self.boxes[#self.boxes + 1] = { x, y, w, h }
+function Canvas:box(x, y, width, height)
+   grow_to(self, x + width, y + height)
+   self.boxes[#self.boxes + 1] = { x, y, width, height }
 end
 
 --- A node as a dot.
-function Canvas:dot(n, x, y)
-   grow(self, x + 3, y + 3)
-   self.dots[#self.dots + 1] = { x, y, self.ends_of[n], n }
+function Canvas:dot(node, x, y)
+   grow_to(self, x + 3, y + 3)
+   self.dots[#self.dots + 1] = { x, y, self.ends_of[node], node }
 end
 
 --- "r1.0.0/X+ slow, 25% left", "r1.0.0/X+ loses 1.2 %"
-function Canvas:words(c)
-   local state, left = self:state(c), self.scene.left[c]
-   local loss = state == "lossy" and (self.scene.loss or {})[c]
+function Canvas:words(component)
+   local state, left = self:state(component), self.scene.left[component]
+   local loss = state == "lossy" and (self.scene.loss or {})[component]
    if loss then
-      return ("%s loses %s"):format(self.topo.components[c], report.lost(loss))
+      return ("%s loses %s"):format(self.topo.components[component], report.lost(loss))
    end
-   return ("%s %s%s"):format(self.topo.components[c], look.word[state] or state,
+   return ("%s %s%s"):format(self.topo.components[component], look.word[state] or state,
       left and state ~= "failed" and (", %d%% left"):format(math.floor(left * 100 + 0.5)) or "")
 end
 
 --- Draw a router, marked where a tx or rx of its nodes is bad.
 -- @param x, y its middle
 -- @param size edge of its square
-function Canvas:router(r, x, y, size)
-   grow(self, x + size / 2, y + size / 2)
+function Canvas:router(router, x, y, size)
+   grow_to(self, x + size / 2, y + size / 2)
    local state, tips = "-", {}
-   for i, c in ipairs(self.ends_at[r] or {}) do
+   for i, c in ipairs(self.ends_at[router] or {}) do
       state, tips[i] = look.worse(state, self:state(c)), self:words(c)
       table.insert(self.bad_nodes, tips[i])
    end
-   self.routers[#self.routers + 1] = { r = r, x = x, y = y, size = size, state = state,
-      tips = tips, hollow = #self.topo:on_router(r) == 0 }
+   self.routers[#self.routers + 1] = { r = router, x = x, y = y, size = size, state = state,
+      tips = tips, hollow = #self.topo:on_router(router) == 0 }
 end
 
 --- Text; attributes as svg's.
 function Canvas:label(x, y, text, attrs)
    local w = svg.width(text, attrs.size or 12)
    if attrs.turn then
-      grow(self, x + 12, y + (attrs.turn > 0 and w or 0))
+      grow_to(self, x + 12, y + (attrs.turn > 0 and w or 0))
    else
-      grow(self, attrs.anchor == "middle" and x + w / 2 or attrs.anchor == "end" and x or x + w,
+      grow_to(self, attrs.anchor == "middle" and x + w / 2 or attrs.anchor == "end" and x or x + w,
          y + 4)
    end
    self.labels[#self.labels + 1] = { x, y, text, attrs }

@@ -19,7 +19,7 @@ local WIDE = 1500 -- pixels that several planes may take side by side
 ---------------------------------------------------------------- which planes
 
 -- The two dimensions of a plane, and the others.
-local function axes(dims, fixed)
+local function choose_axes(dims, fixed)
    local free, others = {}, {}
    for d = 1, #dims do
       if not fixed[d] and #free < 2 then
@@ -49,7 +49,9 @@ local function planes_of(dims, others, fixed)
 end
 
 local function plane_name(others, at)
-   local parts = tables.map(others, function(d, i) return ("%s=%d"):format(LETTERS[d], at[i]) end)
+   local parts = tables.map(others, function(dim, index)
+      return ("%s=%d"):format(LETTERS[dim], at[index])
+   end)
    return table.concat(parts, " ")
 end
 
@@ -76,12 +78,12 @@ end
 
 ---------------------------------------------------------------- places
 
-local function layout(topo, o)
-   local fixed, err = fixed_by(topo, o.plane)
+local function plan_layout(topo, options)
+   local fixed, err = fixed_by(topo, options.plane)
    if not fixed then
       return nil, err
    end
-   local h, v, others = axes(topo.dims, fixed)
+   local h, v, others = choose_axes(topo.dims, fixed)
    local l = { h = h, v = v, others = others, planes = planes_of(topo.dims, others, fixed),
       columns = topo.dims[h], rows = v and topo.dims[v] or 1 }
    local n = #l.planes
@@ -98,39 +100,45 @@ local function layout(topo, o)
 end
 
 -- Where a router is drawn; nil when its plane is not.
-local function place(l, plane_at, at)
-   local key = tables.map(l.others, function(d) return at[d] end)
+local function place_router(drawn, plane_at, at)
+   local key = tables.map(drawn.others, function(dim) return at[dim] end)
    local plane = plane_at[table.concat(key, ".")]
    if not plane then
       return nil
    end
-   local px, py = plane % l.across * l.step_x, plane // l.across * l.step_y
-   return px + l.pad + 18 + at[l.h] * l.cell,
-      py + l.pad + 20 + (l.v and (l.rows - 1 - at[l.v]) or 0) * l.cell, plane
+   local px, py = plane % drawn.across * drawn.step_x, plane // drawn.across * drawn.step_y
+   return px + drawn.pad + 18 + at[drawn.h] * drawn.cell,
+      py + drawn.pad + 20 + (drawn.v and (drawn.rows - 1 - at[drawn.v]) or 0) * drawn.cell, plane
 end
 
-local function label_plane(c, l, i, name)
-   local px, py = i % l.across * l.step_x, i // l.across * l.step_y
-   local every = l.cell >= 14 and 1 or 5
+local function label_plane(picture, plan, index, name)
+   local px, py = index % plan.across * plan.step_x, index // plan.across * plan.step_y
+   local every = plan.cell >= 14 and 1 or 5
    if name ~= "" then
-      c:label(px + 18 + l.pad + (l.columns - 1) * l.cell / 2, py + 9, name, { anchor = "middle",
+      picture:label(px + 18 + plan.pad + (plan.columns - 1) * plan.cell / 2, py + 9, name,
+         { anchor = "middle",
          size = 12, bold = true })
    end
-   local bottom = py + l.pad + 20 + (l.rows - 1) * l.cell + l.pad * 0.7 + 10
-   for x = 0, l.columns - 1, every do
-      c:label(px + l.pad + 18 + x * l.cell, bottom, tostring(x), { anchor = "middle", size = 9,
+   local bottom = py + plan.pad + 20 + (plan.rows - 1) * plan.cell + plan.pad * 0.7 + 10
+   for x = 0, plan.columns - 1, every do
+      picture:label(px + plan.pad + 18 + x * plan.cell, bottom, tostring(x),
+         { anchor = "middle", size = 9,
          fill = "#5a5a5a" })
    end
-   if i == 0 then
-      c:label(px + 18 + l.pad + (l.columns - 1) * l.cell + 12, bottom, LETTERS[l.h], { size = 10,
+   if index == 0 then
+      picture:label(px + 18 + plan.pad + (plan.columns - 1) * plan.cell + 12, bottom,
+         LETTERS[plan.h],
+         { size = 10,
          bold = true, fill = "#5a5a5a" })
-      if l.v then
-         c:label(px + 18 + l.pad * 0.25, py + l.pad + 8, LETTERS[l.v], { anchor = "end", size = 10,
+      if plan.v then
+         picture:label(px + 18 + plan.pad * 0.25, py + plan.pad + 8, LETTERS[plan.v],
+            { anchor = "end", size = 10,
             bold = true, fill = "#5a5a5a" })
       end
    end
-   for y = 0, l.v and l.rows - 1 or -1, every do
-      c:label(px + 18 + l.pad * 0.25, py + l.pad + 23 + (l.rows - 1 - y) * l.cell, tostring(y),
+   for y = 0, plan.v and plan.rows - 1 or -1, every do
+      picture:label(px + 18 + plan.pad * 0.25, py + plan.pad + 23 + (plan.rows - 1 - y) * plan.cell,
+         tostring(y),
          { anchor = "end", size = 9, fill = "#5a5a5a" })
    end
 end
@@ -138,97 +146,98 @@ end
 ---------------------------------------------------------------- cables
 
 -- The dimension in which the ends of a link differ, and by how much.
-local function step_of(topo, a, b)
+local function step_of(topo, from, to)
    for d, len in ipairs(topo.dims) do
-      if a[d] ~= b[d] then
-         return d, b[d] - a[d], len
+      if from[d] ~= to[d] then
+         return d, to[d] - from[d], len
       end
    end
 end
 
-local function stroke(c, l, link, back, x, y, d, sign)
+local function draw_stroke(picture, plan, link, back, x, y, dim, sign)
    local index = 1
-   for i, other in ipairs(l.others) do
-      index = other == d and i or index
+   for i, other in ipairs(plan.others) do
+      index = other == dim and i or index
    end
    local angle = math.rad(ANGLES[(index - 1) % #ANGLES + 1])
-   local len = l.cell * 0.38
+   local len = plan.cell * 0.38
    local dx, dy = math.cos(angle) * len * sign, math.sin(angle) * len * sign
-   c:cable(link, back, { x, y, x + dx, y + dy }, false, "stroke")
+   picture:cable(link, back, { x, y, x + dx, y + dy }, false, "stroke")
 end
 
 -- A cable between neighbours, or round the ring as two stubs.
-local function in_plane(c, l, link, back, from, to, wraps, horizontal, delta)
+local function in_plane(picture, plan, link, back, from, to, wraps, horizontal, delta)
    local x1, y1, x2, y2 = from[1], from[2], to[1], to[2]
    if not wraps then
-      c:cable(link, back, { x1, y1, x2, y2 })
+      picture:cable(link, back, { x1, y1, x2, y2 })
       return
    end
-   local stub = math.min(l.pad * 0.62, l.cell * 0.7)
+   local stub = math.min(plan.pad * 0.62, plan.cell * 0.7)
    local sx = horizontal and (delta < 0 and stub or -stub) or 0
    local sy = not horizontal and (delta < 0 and -stub or stub) or 0
-   c:cable(link, back, { x1, y1, x1 + sx, y1 + sy })
-   c:cable(link, back, { x2 - sx, y2 - sy, x2, y2 })
+   picture:cable(link, back, { x1, y1, x1 + sx, y1 + sy })
+   picture:cable(link, back, { x2 - sx, y2 - sy, x2, y2 })
 end
 
 -- A row of a HyperX: every router is linked to every other; those that are not next to each other
 -- by an arc.  Long rows would be a black bar: there only a line stands for all that is well.
-local function in_row(c, l, link, back, from, to, horizontal, delta)
+local function in_row(picture, plan, link, back, from, to, horizontal, delta)
    local far = math.abs(delta)
-   local bad = look.is_bad(c:state(link)) or look.is_bad(c:state(back))
+   local bad = look.is_bad(picture:state(link)) or look.is_bad(picture:state(back))
    if far == 1 then
-      c:cable(link, back, { from[1], from[2], to[1], to[2] })
-   elseif bad or (horizontal and l.columns or l.rows) <= ARCS then
-      local bulge = l.cell * (0.18 + 0.16 * far)
+      picture:cable(link, back, { from[1], from[2], to[1], to[2] })
+   elseif bad or (horizontal and plan.columns or plan.rows) <= ARCS then
+      local bulge = plan.cell * (0.18 + 0.16 * far)
       local mx, my = (from[1] + to[1]) / 2, (from[2] + to[2]) / 2
-      c:cable(link, back, { from[1], from[2], mx - (horizontal and 0 or bulge),
+      picture:cable(link, back, { from[1], from[2], mx - (horizontal and 0 or bulge),
          my - (horizontal and bulge or 0), to[1], to[2] }, true)
    end
 end
 
-local function draw_link(c, l, at, xy, link, back)
-   local topo = c.topo
+local function draw_link(picture, plan, at, xy, link, back)
+   local topo = picture.topo
    local r, s = topo:from(link), topo:to(link)
    local d, delta, len = step_of(topo, at[r], at[s])
    if not d then
       return
    end
-   if d ~= l.h and d ~= l.v then
-      local bad = look.is_bad(c:state(link))
+   if d ~= plan.h and d ~= plan.v then
+      local bad = look.is_bad(picture:state(link))
       -- in a ring of two the one cable is "+" at both ends
       local sign = (delta == 1 or delta == 1 - len) and 1 or len == 2 and 1 or -1
-      if xy[r] and (bad or l.cell >= 14 and topo.kind_name ~= "hyperx") then
-         stroke(c, l, link, back, xy[r][1], xy[r][2], d, sign)
+      if xy[r] and (bad or plan.cell >= 14 and topo.kind_name ~= "hyperx") then
+         draw_stroke(picture, plan, link, back, xy[r][1], xy[r][2], d, sign)
       end
       if xy[s] and (bad and topo.kind_name == "hyperx") then
-         stroke(c, l, link, back, xy[s][1], xy[s][2], d, -sign)
+         draw_stroke(picture, plan, link, back, xy[s][1], xy[s][2], d, -sign)
       end
-   elseif xy[r] and xy[s] and (link < back or not c.topo.opposite) then
-      local horizontal = d == l.h
+   elseif xy[r] and xy[s] and (link < back or not picture.topo.opposite) then
+      local horizontal = d == plan.h
       if topo.kind_name == "hyperx" then
-         in_row(c, l, link, back, xy[r], xy[s], horizontal, delta)
+         in_row(picture, plan, link, back, xy[r], xy[s], horizontal, delta)
       else
-         in_plane(c, l, link, back, xy[r], xy[s], math.abs(delta) > 1, horizontal, delta)
+         in_plane(picture, plan, link, back, xy[r], xy[s], math.abs(delta) > 1, horizontal, delta)
       end
    end
 end
 
 --- @param scene see taut.draw.canvas
--- @param o { plane = "Z=3" or nil, title = or nil }
+-- @param options { plane = "Z=3" or nil, title = or nil }
 -- @return canvas, or nil and what is wrong
-function grid.draw(scene, o)
+function grid.draw(scene, options)
    local topo = scene.topo
-   local l, err = layout(topo, o)
+   local l, err = plan_layout(topo, options)
    if not l then
       return nil, err
    end
    local strokes = #l.others > 0 and l.cell >= 14 and topo.kind_name ~= "hyperx"
    local long_rows = topo.kind_name == "hyperx" and math.max(l.columns, l.rows) > ARCS
-   local c = canvas.new(scene, { title = o.title, subtitle = ("%s%s%s"):format(o.subtitle,
-      topo.kind_name == "torus" and "; stubs at the edges go round"
-         or long_rows and "; a line through a row stands for all its cables" or "",
-      #l.others == 0 and "" or strokes and "; strokes at routers leave the plane"
-         or "; of cables that leave the plane only bad ones are drawn"),
+   local c = canvas.new(scene, { title = options.title, subtitle =
+      ("%s%s%s"):format(options.subtitle, topo.kind_name == "torus"
+      and "; stubs at the edges go round" or long_rows
+      and "; a line through a row stands for all its cables" or "", #l.others == 0 and "" or strokes
+      and "; strokes at routers leave the plane"
+      or "; of cables that leave the plane only bad ones are drawn"),
       thin = l.cell < 14 and 0.9 or 1.3 })
    local plane_at, at, xy = {}, {}, {}
    for i, p in ipairs(l.planes) do
@@ -237,7 +246,7 @@ function grid.draw(scene, o)
    end
    for r = 0, topo.routers - 1 do
       at[r] = topo:coordinates(r)
-      local x, y = place(l, plane_at, at[r])
+      local x, y = place_router(l, plane_at, at[r])
       if x then
          xy[r] = { x, y }
          c:router(r, x, y, l.size)

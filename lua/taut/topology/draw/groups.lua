@@ -12,7 +12,7 @@ local RADIUS = 470  -- of the circle of many groups, pixels
 local LOCAL_MAX = 8 -- routers of a group up to which all its cables are drawn
 
 -- Routers of each group, and the place of each in the group's box.
-local function members(topo, at)
+local function members_of(topo, at)
    local list, by_name = {}, {}
    for r = 0, topo.routers - 1 do
       local name = at[r][1]
@@ -22,11 +22,11 @@ local function members(topo, at)
       end
       table.insert(by_name[name].routers, r)
    end
-   table.sort(list, function(a, b)
-      if math.type(a.name) == "integer" and math.type(b.name) == "integer" then
-         return a.name < b.name
+   table.sort(list, function(one, other)
+      if math.type(one.name) == "integer" and math.type(other.name) == "integer" then
+         return one.name < other.name
       end
-      return a.routers[1] < b.routers[1]
+      return one.routers[1] < other.routers[1]
    end)
    return list
 end
@@ -60,8 +60,8 @@ local function label_groups(list)
    return widest
 end
 
-local function layout(topo, at)
-   local list = members(topo, at)
+local function plan_layout(topo, at)
+   local list = members_of(topo, at)
    local l = { list = list, xy = {} }
    local margin = label_groups(list) + 26
    l.rows, l.columns, l.own = box_of(list, at)
@@ -86,53 +86,55 @@ local function layout(topo, at)
    return l
 end
 
-local function draw_boxes(c, l)
-   local w, h = l.columns * l.cell + 8, l.rows * l.cell + 8
-   for _, g in ipairs(l.list) do
-      c:box(g.x - w / 2, g.y - h / 2, w, h)
+local function draw_boxes(picture, plan)
+   local w, h = plan.columns * plan.cell + 8, plan.rows * plan.cell + 8
+   for _, g in ipairs(plan.list) do
+      picture:box(g.x - w / 2, g.y - h / 2, w, h)
       -- where a ray from the middle leaves the box
       local out = math.min(w / 2 / math.max(1e-6, math.abs(g.out_x)),
          h / 2 / math.max(1e-6, math.abs(g.out_y)))
-      c:label(g.x + g.out_x * (out + 15), g.y + g.out_y * (out + 13) + 4, g.label,
+      picture:label(g.x + g.out_x * (out + 15), g.y + g.out_y * (out + 13) + 4, g.label,
          { anchor = g.out_x > 0.5 and "start" or g.out_x < -0.5 and "end" or "middle", size = 12,
             bold = true })
       for _, r in ipairs(g.routers) do
-         c:router(r, l.xy[r][1], l.xy[r][2], math.max(2.2, math.min(11, l.cell * 0.5)))
+         picture:router(r, plan.xy[r][1], plan.xy[r][2],
+            math.max(2.2, math.min(11, plan.cell * 0.5)))
       end
    end
 end
 
 -- Inside of a group; of larger groups only cables between neighbours, which stand for the rest.
-local function draw_local(c, l, link, back, a, b)
-   local bad = look.is_bad(c:state(link)) or look.is_bad(c:state(back or link))
-   local near = math.abs(a[4] - b[4]) + math.abs(a[5] - b[5]) == 1
-   local few = l.rows * l.columns <= LOCAL_MAX
+local function draw_local(picture, plan, link, back, from, to)
+   local bad = look.is_bad(picture:state(link)) or look.is_bad(picture:state(back or link))
+   local near = math.abs(from[4] - to[4]) + math.abs(from[5] - to[5]) == 1
+   local few = plan.rows * plan.columns <= LOCAL_MAX
    if bad and not near then
-      local mx, my = (a[1] + b[1]) / 2, (a[2] + b[2]) / 2
-      local bend = l.cell * 0.8
-      c:cable(link, back, { a[1], a[2], mx + (a[5] == b[5] and bend or 0),
-         my - (a[5] == b[5] and 0 or bend), b[1], b[2] }, true)
-   elseif bad or few or near and l.cell >= 7 then
-      c:cable(link, back, { a[1], a[2], b[1], b[2] })
+      local mx, my = (from[1] + to[1]) / 2, (from[2] + to[2]) / 2
+      local bend = plan.cell * 0.8
+      picture:cable(link, back, { from[1], from[2], mx + (from[5] == to[5] and bend or 0),
+         my - (from[5] == to[5] and 0 or bend), to[1], to[2] }, true)
+   elseif bad or few or near and plan.cell >= 7 then
+      picture:cable(link, back, { from[1], from[2], to[1], to[2] })
    end
 end
 
 -- A chord, pulled towards the middle.
-local function draw_global(c, l, link, back, a, b)
-   local mx, my = (a[1] + b[1]) / 2, (a[2] + b[2]) / 2
-   c:cable(link, back, { a[1], a[2], l.cx + (mx - l.cx) * 0.35, l.cy + (my - l.cy) * 0.35, b[1],
-      b[2] }, true)
+local function draw_global(picture, plan, link, back, from, to)
+   local mx, my = (from[1] + to[1]) / 2, (from[2] + to[2]) / 2
+   picture:cable(link, back, { from[1], from[2], plan.cx + (mx - plan.cx) * 0.35,
+      plan.cy + (my - plan.cy) * 0.35, to[1], to[2] }, true)
 end
 
 --- @param scene see taut.draw.canvas
--- @param o { title, subtitle, at = { [router] = { group, row, column } or { group, number } } }
+-- @param options { title, subtitle, at = { [router] = { group, row, column } or { group, number } }
+--   }
 -- @return canvas
-function groups.draw(scene, o)
+function groups.draw(scene, options)
    local topo = scene.topo
-   local at = o.at
-   local l = layout(topo, at)
+   local at = options.at
+   local l = plan_layout(topo, at)
    local many = #topo.components > 3000
-   local c = canvas.new(scene, { title = o.title, subtitle = o.subtitle ..
+   local c = canvas.new(scene, { title = options.title, subtitle = options.subtitle ..
       (l.rows * l.columns <= LOCAL_MAX and "" or
       "; inside a group only bad cables and those between neighbours are drawn"),
       thin = many and 0.45 or 0.8, opacity = many and 0.55 or 0.8 })

@@ -16,7 +16,7 @@ local WORDS = { fattree = "fat tree", hyperx = "HyperX" }
 
 -- Where each router stands among groups: { group, row, column } or { group, number }; nil where
 -- the fabric has none.
-local function places(topo)
+local function places_of(topo)
    local at = {}
    if not topo.coordinates then
       return nil
@@ -34,7 +34,7 @@ end
 -- otherwise as routers on a circle: a dragonfly whose groups have one router each.
 local function way_of(topo)
    if topo.kind_name == "dragonfly" then
-      return registry.dragonfly, places(topo)
+      return registry.dragonfly, places_of(topo)
    elseif registry[topo.kind_name] then
       return registry[topo.kind_name]
    elseif topo.level then
@@ -47,24 +47,24 @@ local function way_of(topo)
       end
       alone[r] = { topo.router_name[r], 0 }
    end
-   return registry.dragonfly, places(topo) or alone
+   return registry.dragonfly, places_of(topo) or alone
 end
 
 -- All fabrics of a machine.
-local function draw_several(scene, o, name, size)
-   if o and o.plane then
+local function draw_several(scene, options, name, size)
+   if options and options.plane then
       return nil, "--plane: a machine of several fabrics has no planes; --fabric names one of them"
    end
-   return several.draw(scene, { title = o and o.title or ("%s: %d fabrics"):format(name,
+   return several.draw(scene, { title = options and options.title or ("%s: %d fabrics"):format(name,
       #scene.topo.fabrics), subtitle = size }, draw.layout)
 end
 
 --- Where everything is drawn.
 -- @param scene { topo =, state =, left =, has_health =, path = }, see taut.cli.scene
--- @param o { plane =, title = } or nil
--- @return canvas (canvas.lua): o.title, o.subtitle, width, height (pixels), routers, cables, dots,
---   boxes, labels; or nil and what is wrong
-function draw.layout(scene, o)
+-- @param options { plane =, title = } or nil
+-- @return canvas (canvas.lua): options.title, options.subtitle, width, height (pixels), routers,
+--   cables, dots, boxes, labels; or nil and what is wrong
+function draw.layout(scene, options)
    local topo = scene.topo
    local links = 0
    for c = 1, #topo.components do
@@ -73,24 +73,24 @@ function draw.layout(scene, o)
    local name = scene.path:match "([^/]*)$":gsub("%.lua$", "")
    local size = ("%d nodes, %d routers, %d links"):format(#topo.nodes, topo.routers, links)
    if topo.fabrics then
-      return draw_several(scene, o, name, size)
+      return draw_several(scene, options, name, size)
    end
    local way, at = way_of(topo)
-   if o and o.plane and way ~= registry.torus then
+   if options and options.plane and way ~= registry.torus then
       return nil, ("--plane: a %s has no planes, expected a torus, a mesh or a HyperX"):format(
          WORDS[topo.kind_name] or topo.kind_name)
    end
    local shape = topo.dims and " " .. table.concat(topo.dims, " × ") or ""
-   return require(way).draw(scene, { plane = o and o.plane, at = at,
-      title = o and o.title or ("%s: %s%s"):format(name, (WORDS[topo.kind_name]
+   return require(way).draw(scene, { plane = options and options.plane, at = at,
+      title = options and options.title or ("%s: %s%s"):format(name, (WORDS[topo.kind_name]
          or topo.kind_name), shape),
       subtitle = size })
 end
 
---- @param scene, o as of layout
+--- @param scene, options as of layout
 -- @return SVG text and { links =, bad = }, or nil and what is wrong
-function draw.picture(scene, o)
-   local c, err = draw.layout(scene, o)
+function draw.picture(scene, options)
+   local c, err = draw.layout(scene, options)
    if not c then
       return nil, err
    end

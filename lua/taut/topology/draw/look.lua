@@ -32,21 +32,22 @@ function look.is_bad(state)
 end
 
 -- The worse of two.
-function look.worse(a, b)
-   return look.rank[a] >= look.rank[b] and a or b
+function look.worse(state, other)
+   return look.rank[state] >= look.rank[other] and state or other
 end
 
 --- A coordinate in a path, with as few characters as will do.
-function look.coordinate(v)
-   return (("%.1f"):format(v):gsub("%.0$", ""))
+function look.coordinate(value)
+   return (("%.1f"):format(value):gsub("%.0$", ""))
 end
 
 --- "M x y L x y", or a curve where there are three points and `curved`.
-function look.path(p, curved)
-   local parts = { "M", look.coordinate(p[1]), " ", look.coordinate(p[2]), curved and "Q" or "L" }
-   for i = 3, #p, 2 do
-      parts[#parts + 1] = (i > 3 and " " or "") .. look.coordinate(p[i])
-      parts[#parts + 1] = " " .. look.coordinate(p[i + 1])
+function look.path(points, curved)
+   local parts = { "M", look.coordinate(points[1]), " ", look.coordinate(points[2]), curved and "Q"
+      or "L" }
+   for i = 3, #points, 2 do
+      parts[#parts + 1] = (i > 3 and " " or "") .. look.coordinate(points[i])
+      parts[#parts + 1] = " " .. look.coordinate(points[i + 1])
    end
    return table.concat(parts)
 end

@@ -77,16 +77,16 @@ local function draw_routers(self, doc)
    end
 end
 
-local function draw_line(self, doc, c, p, curved, shift)
-   local state, q = self:state(c), {}
-   local dx, dy = p[#p - 1] - p[1], p[#p] - p[2]
+local function draw_line(self, doc, cable, points, curved, shift)
+   local state, q = self:state(cable), {}
+   local dx, dy = points[#points - 1] - points[1], points[#points] - points[2]
    local len = math.max(1e-9, math.sqrt(dx * dx + dy * dy))
-   for i = 1, #p, 2 do
-      q[i], q[i + 1] = p[i] - dy / len * shift, p[i + 1] + dx / len * shift
+   for i = 1, #points, 2 do
+      q[i], q[i + 1] = points[i] - dy / len * shift, points[i + 1] + dx / len * shift
    end
    doc:path(look.path(q, curved), { fill = "none", stroke = look.line[state],
       stroke_width = look.width[state] or self.o.thin or 1.2,
-      stroke_dasharray = look.dashes[state], tip = self:words(c) })
+      stroke_dasharray = look.dashes[state], tip = self:words(cable) })
 end
 
 -- Where the number may stand, the best place first: on a long line, beside a short one, at the end
@@ -96,13 +96,13 @@ local BESIDE = { { 0, -11 }, { 11, 0 }, { 0, 11 }, { -11, 0 }, { 11, -11 }, { -1
    { 14, 14 }, { -14, 14 } }
 local LONG = 70
 
-local function mark_at(b)
-   local p = b.p
+local function mark_at(bad)
+   local p = bad.p
    local dx, dy = p[#p - 1] - p[1], p[#p] - p[2]
    local len = math.max(1, math.sqrt(dx * dx + dy * dy))
-   if b.stroke then
+   if bad.stroke then
       return p[#p - 1] + dx / len * 7, p[#p] + dy / len * 7, ON
-   elseif b.curved then
+   elseif bad.curved then
       return (p[1] + 2 * p[3] + p[5]) / 4, (p[2] + 2 * p[4] + p[6]) / 4, len > LONG and ON or BESIDE
    end
    return (p[1] + p[#p - 1]) / 2, (p[2] + p[#p]) / 2, len > LONG and ON or BESIDE
@@ -118,11 +118,11 @@ end
 -- Cables of which several pieces are drawn (a wrap-around, a change of plane) have one number.
 local function number_cables(self)
    local of, list = {}, {}
-   table.sort(self.bad, function(a, b)
-      if a.state ~= b.state then
-         return look.rank[a.state] > look.rank[b.state]
+   table.sort(self.bad, function(one, other)
+      if one.state ~= other.state then
+         return look.rank[one.state] > look.rank[other.state]
       end
-      return math.min(a.a, a.b or a.a) < math.min(b.a, b.b or b.a)
+      return math.min(one.a, one.b or one.a) < math.min(other.a, other.b or other.a)
    end)
    for _, b in ipairs(self.bad) do
       local key = math.min(b.a, b.b or b.a)
@@ -188,7 +188,7 @@ end
 
 ---------------------------------------------------------------- around the drawing
 
-local function shorten(text, most)
+local function shorten_text(text, most)
    local n = utf8.len(text)
    if n and n > most then
       return text:sub(1, utf8.offset(text, most) - 1) .. "…"
@@ -225,7 +225,7 @@ local function draw_list(doc, x, y, lines)
       if l.number then
          draw_mark(doc, x + 8, y - 4, l.number, l.state)
       end
-      doc:text(x + 24, y, shorten(l.text, 44), { size = 12 })
+      doc:text(x + 24, y, shorten_text(l.text, 44), { size = 12 })
       y = y + 19
    end
 end

@@ -8,49 +8,51 @@ local several = {}
 local HEAD, GAP = 34, 26 -- pixels: for a fabric's name, and between two
 
 -- The scene of one fabric (cli/topology/scene.lua).
-local function part_of(scene, f)
-   local own = { topo = f.topo, has_health = scene.has_health, path = scene.path }
+local function part_of(scene, fabric)
+   local own = { topo = fabric.topo, has_health = scene.has_health, path = scene.path }
    for _, key in ipairs { "state", "left", "loss" } do
-      own[key] = scene.topo:for_part(f, scene[key] or {})
+      own[key] = scene.topo:for_part(fabric, scene[key] or {})
    end
    own.marked = scene.marked and {}
    for r in pairs(scene.marked or {}) do
-      local own_r = scene.topo:fabric_at(r) == f and r - f.first_router
+      local own_r = scene.topo:fabric_at(r) == fabric and r - fabric.first_router
       own.marked[own_r or -1] = own_r and true or nil
    end
    return own
 end
 
-local function moved(p, dy)
-   return tables.map(p, function(v, i) return i % 2 == 0 and v + dy or v end)
+local function move_points(points, dy)
+   return tables.map(points, function(value, index)
+      return index % 2 == 0 and value + dy or value
+   end)
 end
 
 -- All of a fabric's picture again, in the whole's numbers and so much further down.
-local function put(c, f, own, dy)
-   local topo = c.topo
+local function put_fabric(picture, fabric, own, dy)
+   local topo = picture.topo
    for _, b in ipairs(own.boxes) do
-      c:box(b[1], b[2] + dy, b[3], b[4])
+      picture:box(b[1], b[2] + dy, b[3], b[4])
    end
    for _, k in ipairs(own.cables) do
-      c:cable(topo:of_part(f, k.a), k.b and topo:of_part(f, k.b), moved(k.p, dy), k.curved,
-         k.bundle)
+      picture:cable(topo:of_part(fabric, k.a), k.b and topo:of_part(fabric, k.b),
+         move_points(k.p, dy), k.curved, k.bundle)
    end
    for _, q in ipairs(own.routers) do
-      c:router(f.first_router + q.r, q.x, q.y + dy, q.size)
+      picture:router(fabric.first_router + q.r, q.x, q.y + dy, q.size)
    end
    for _, d in ipairs(own.dots) do
-      c:dot(f.node[d[4]], d[1], d[2] + dy)
+      picture:dot(fabric.node[d[4]], d[1], d[2] + dy)
    end
    for _, l in ipairs(own.labels) do
-      c:label(l[1], l[2] + dy, l[3], tables.copy(l[4]))
+      picture:label(l[1], l[2] + dy, l[3], tables.copy(l[4]))
    end
 end
 
 --- @param scene of a topology with several fabrics
--- @param o { title, subtitle }
+-- @param options { title, subtitle }
 -- @param layout function(scene) → canvas of one fabric, or nil and what is wrong
 -- @return canvas, or nil and what is wrong
-function several.draw(scene, o, layout)
+function several.draw(scene, options, layout)
    local parts, thin, opacity = {}, math.huge, 1
    for i, f in ipairs(scene.topo.fabrics) do
       local own, err = layout(part_of(scene, f))
@@ -60,13 +62,13 @@ function several.draw(scene, o, layout)
       parts[i] = own
       thin, opacity = math.min(thin, own.o.thin or 1.2), math.min(opacity, own.o.opacity or 1)
    end
-   local c = canvas.new(scene, { title = o.title, subtitle = o.subtitle, thin = thin,
+   local c = canvas.new(scene, { title = options.title, subtitle = options.subtitle, thin = thin,
       opacity = opacity < 1 and opacity or nil })
    local y = 0
    for i, f in ipairs(scene.topo.fabrics) do
       c:label(0, y + 14, ("fabric %s: %s"):format(f.name, parts[i].o.subtitle),
          { size = 14, bold = true })
-      put(c, f, parts[i], y + HEAD)
+      put_fabric(c, f, parts[i], y + HEAD)
       y = c.height + GAP
    end
    return c

@@ -11,7 +11,7 @@ local svg = require "taut.report.svg"
 local tree = {}
 
 local WIDE = 1500
-local function short(name)
+local function shorten_name(name)
    return look.short(name, 18, 12)
 end
 
@@ -43,7 +43,7 @@ local function rows_of(topo, level)
 end
 
 -- Each router of a row above the middle of what it is linked to further down, then spread evenly.
-local function spread(topo, row, x, level, width)
+local function spread_row(topo, row, x, level, width)
    local at = {}
    for i, r in ipairs(row) do
       local sum, n = 0, 0
@@ -55,103 +55,107 @@ local function spread(topo, row, x, level, width)
       end
       at[r] = { n > 0 and math.floor(sum / n + 0.5) or width / 2, i }
    end
-   table.sort(row, function(a, b)
-      if at[a][1] ~= at[b][1] then
-         return at[a][1] < at[b][1]
+   table.sort(row, function(one, other)
+      if at[one][1] ~= at[other][1] then
+         return at[one][1] < at[other][1]
       end
-      return at[a][2] < at[b][2]
+      return at[one][2] < at[other][2]
    end)
    for i, r in ipairs(row) do
       x[r] = width * (i - 0.5) / #row
    end
 end
 
-local function longest(topo, row)
+local function longest_name(topo, row)
    local most = 0
    for _, r in ipairs(row) do
-      most = math.max(most, svg.width(short(topo.router_name[r]), 10))
+      most = math.max(most, svg.width(shorten_name(topo.router_name[r]), 10))
    end
    return most
 end
 
 -- Names that do not fit beside each other are turned.
 local function is_wide(topo, row, space)
-   return longest(topo, row) > space - 6
+   return longest_name(topo, row) > space - 6
 end
 
 -- The nodes of a leaf, as a block of dots under it.
-local function draw_nodes(c, r, x, y, width)
-   local list = c.topo:on_router(r)
+local function draw_nodes(picture, router, x, y, width)
+   local list = picture.topo:on_router(router)
    local columns = math.max(1, math.min(math.floor(width * 0.8 / 6), 8))
    for i, n in ipairs(list) do
       local column, row = (i - 1) % columns, (i - 1) // columns
       local across = math.min(columns, #list)
-      c:dot(n, x + (column - (across - 1) / 2) * 6, y + 14 + row * 6)
+      picture:dot(n, x + (column - (across - 1) / 2) * 6, y + 14 + row * 6)
    end
    return -(-#list // columns) * 6
 end
 
-local function draw_leaves(c, row, x, y, width)
+local function draw_leaves(picture, row, x, y, width)
    local deepest = 0
    for _, r in ipairs(row) do
-      c:router(r, x[r], y, math.min(12, width * 0.6))
-      deepest = math.max(deepest, draw_nodes(c, r, x[r], y, width))
+      picture:router(r, x[r], y, math.min(12, width * 0.6))
+      deepest = math.max(deepest, draw_nodes(picture, r, x[r], y, width))
    end
-   local wide = is_wide(c.topo, row, width)
+   local wide = is_wide(picture.topo, row, width)
    -- turned names need 11 pixels each; of more than fit, every so many is named
    local every = math.max(1, math.ceil(11 / width))
    for i, r in ipairs(row) do
       if not wide then
-         c:label(x[r], y + 26 + deepest, short(c.topo.router_name[r]), { anchor = "middle",
+         picture:label(x[r], y + 26 + deepest, shorten_name(picture.topo.router_name[r]),
+            { anchor = "middle",
             size = 10 })
       elseif (i - 1) % every == 0 then
-         c:label(x[r] - 3, y + 18 + deepest, short(c.topo.router_name[r]), { turn = 90,
+         picture:label(x[r] - 3, y + 18 + deepest, shorten_name(picture.topo.router_name[r]),
+            { turn = 90,
             size = 10 })
       end
    end
 end
 
-local function draw_upper(c, row, x, y, width)
+local function draw_upper(picture, row, x, y, width)
    local space = width / #row
-   local wide = is_wide(c.topo, row, space)
+   local wide = is_wide(picture.topo, row, space)
    local every = math.max(1, math.ceil(11 / space))
    for i, r in ipairs(row) do
-      c:router(r, x[r], y, math.min(14, space * 0.6))
+      picture:router(r, x[r], y, math.min(14, space * 0.6))
       if not wide then
-         c:label(x[r], y - 12, short(c.topo.router_name[r]), { anchor = "middle", size = 10,
+         picture:label(x[r], y - 12, shorten_name(picture.topo.router_name[r]),
+            { anchor = "middle", size = 10,
             halo = true })
       elseif (i - 1) % every == 0 then
-         c:label(x[r] + 3, y - 11, short(c.topo.router_name[r]), { turn = -90, size = 10,
+         picture:label(x[r] + 3, y - 11, shorten_name(picture.topo.router_name[r]),
+            { turn = -90, size = 10,
             halo = true })
       end
    end
 end
 
 -- Parallel cables between two routers, those that are well as one line, thicker.
-local function draw_bundle(c, bundle, x, y)
+local function draw_bundle(picture, bundle, x, y)
    local well = {}
    for _, p in ipairs(bundle) do
-      local r, s = c.topo:from(p[1]), c.topo:to(p[1])
+      local r, s = picture.topo:from(p[1]), picture.topo:to(p[1])
       local points = { x[r], y[r], x[s], y[s] }
       local curved = y[r] == y[s]
       if curved then -- side by side in one row
          points = { x[r], y[r], (x[r] + x[s]) / 2, y[r] - 30 - math.abs(x[r] - x[s]) * 0.15,
             x[s], y[s] }
       end
-      if look.is_bad(c:state(p[1])) or p[2] and look.is_bad(c:state(p[2])) then
-         c:cable(p[1], p[2], points, curved)
+      if look.is_bad(picture:state(p[1])) or p[2] and look.is_bad(picture:state(p[2])) then
+         picture:cable(p[1], p[2], points, curved)
       else
          well[#well + 1] = { p, points, curved }
       end
    end
    for i, w in ipairs(well) do
       -- only the first leaves a line, the others are counted
-      c:cable(w[1][1], w[1][2], i == 1 and w[2] or {}, w[3], #well)
+      picture:cable(w[1][1], w[1][2], i == 1 and w[2] or {}, w[3], #well)
    end
 end
 
-local function draw_cables(c, x, y)
-   local topo, bundles, at = c.topo, {}, {}
+local function draw_cables(picture, x, y)
+   local topo, bundles, at = picture.topo, {}, {}
    for link = 1, #topo.components do
       if topo:is_link(link) then
          local back = topo:opposite(link)
@@ -167,14 +171,14 @@ local function draw_cables(c, x, y)
       end
    end
    for _, bundle in ipairs(bundles) do
-      draw_bundle(c, bundle, x, y)
+      draw_bundle(picture, bundle, x, y)
    end
 end
 
 --- @param scene see taut.draw.canvas
--- @param o { title, subtitle }
+-- @param options { title, subtitle }
 -- @return canvas
-function tree.draw(scene, o)
+function tree.draw(scene, options)
    local topo = scene.topo
    local level = keys.levels(topo)
    local rows, top = rows_of(topo, level)
@@ -184,7 +188,7 @@ function tree.draw(scene, o)
    end
    local space = math.max(9, math.min(90, WIDE / most))
    local width = space * most
-   local c = canvas.new(scene, { title = o.title, subtitle = o.subtitle ..
+   local c = canvas.new(scene, { title = options.title, subtitle = options.subtitle ..
       "; parallel cables are one thicker line", thin = #topo.components > 4000 and 0.5 or 0.9,
       opacity = #topo.components > 4000 and 0.6 or nil })
    local x, y = {}, {}
@@ -195,9 +199,9 @@ function tree.draw(scene, o)
    local head = 24
    for l = 1, top do
       if rows[l] then
-         spread(topo, rows[l], x, level, width)
+         spread_row(topo, rows[l], x, level, width)
          head = math.max(head, l == top and is_wide(topo, rows[l], width / #rows[l])
-            and longest(topo, rows[l]) + 16 or 0)
+            and longest_name(topo, rows[l]) + 16 or 0)
       end
    end
    for l = 0, top do

@@ -48,18 +48,18 @@ function lists.set(list)
 end
 
 -- Writes first, first + 1, … last as Slurm does; they have as many digits.
-local function range(first, last, digits)
+local function range_of(first, last, digits)
    local form = "%0" .. digits .. "d"
    return first == last and form:format(first) or
       (form .. "-" .. form):format(first, last)
 end
 
 -- Names that share what stands before their last digits: "n[03,01,07-09]".
-local function piece(prefix, numbers, digits)
+local function write_piece(prefix, numbers, digits)
    local ranges, first = {}, 1
    for i = 2, #numbers + 1 do
       if numbers[i] ~= (numbers[i - 1] or 0) + 1 then
-         ranges[#ranges + 1] = range(numbers[first], numbers[i - 1], digits)
+         ranges[#ranges + 1] = range_of(numbers[first], numbers[i - 1], digits)
          first = i
       end
    end
@@ -72,9 +72,9 @@ end
 --- A host list of names that keeps their order.
 function lists.sequence(list)
    local pieces, prefix, digits, numbers = {}, nil, nil, {}
-   local function finish()
+   local function finish_piece()
       if prefix then
-         pieces[#pieces + 1] = digits and piece(prefix, numbers, digits) or prefix
+         pieces[#pieces + 1] = digits and write_piece(prefix, numbers, digits) or prefix
       end
    end
    for _, name in ipairs(list) do
@@ -82,12 +82,12 @@ function lists.sequence(list)
       local before, tail = name:match "^(.-)(%d+)$"
       local width = tail and #tail <= 15 and #tail or nil
       if not (width and prefix == before and digits == width) then
-         finish()
+         finish_piece()
          prefix, digits, numbers = width and before or name, width, {}
       end
       numbers[#numbers + 1] = width and math.tointeger(tonumber(tail))
    end
-   finish()
+   finish_piece()
    return table.concat(pieces, ",")
 end
 

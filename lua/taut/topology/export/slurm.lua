@@ -11,9 +11,9 @@ local slurm = {}
 ---------------------------------------------------------------- files
 
 local function conf_tree(rows)
-   return tables.map(rows, function(r)
-      return r.nodes and ("SwitchName=%s Nodes=%s"):format(r.name, lists.set(r.nodes))
-         or ("SwitchName=%s Switches=%s"):format(r.name, lists.sequence(r.children))
+   return tables.map(rows, function(row)
+      return row.nodes and ("SwitchName=%s Nodes=%s"):format(row.name, lists.set(row.nodes))
+         or ("SwitchName=%s Switches=%s"):format(row.name, lists.sequence(row.children))
    end)
 end
 
@@ -33,8 +33,8 @@ local function yaml_tree(rows)
 end
 
 local function conf_block(rows, least)
-   local lines = tables.map(rows, function(r)
-      return ("BlockName=%s Nodes=%s"):format(r.name, lists.set(r.nodes))
+   local lines = tables.map(rows, function(row)
+      return ("BlockName=%s Nodes=%s"):format(row.name, lists.set(row.nodes))
    end)
    lines[#lines + 1] = ("BlockSizes=%d"):format(least)
    return lines
@@ -58,15 +58,15 @@ local function yaml_dims(lines, indent, dims)
    end
 end
 
-local function yaml_torus(t)
+local function yaml_torus(torus)
    local lines = yaml_head "torus3d"
    lines[#lines + 1] = "    toruses:"
    lines[#lines + 1] = '      - name: "taut"'
    lines[#lines + 1] = "        dims:"
-   yaml_dims(lines, "          ", t.dims)
-   lines[#lines + 1] = ('        nodes: "%s"'):format(lists.sequence(t.nodes))
+   yaml_dims(lines, "          ", torus.dims)
+   lines[#lines + 1] = ('        nodes: "%s"'):format(lists.sequence(torus.nodes))
    lines[#lines + 1] = "        placements:"
-   for _, p in ipairs(t.placements) do
+   for _, p in ipairs(torus.placements) do
       lines[#lines + 1] = "          - dims:"
       yaml_dims(lines, "              ", p)
    end
@@ -84,19 +84,21 @@ local function node_lines(topo, nodes, prefix)
 end
 
 local function rank_lines(topo, nodes)
-   return tables.map(nodes, function(n, i) return ("%d %s"):format(i - 1, topo.nodes[n]) end)
+   return tables.map(nodes, function(name, index)
+      return ("%d %s"):format(index - 1, topo.nodes[name])
+   end)
 end
 
 ---------------------------------------------------------------- what to write
 
 local forms = {
-   tree = function(topo, o, opt)
-      local rows = slurm_tree.switches(topo, o, opt.leaf or o.leaf)
+   tree = function(topo, chosen, opt)
+      local rows = slurm_tree.switches(topo, chosen, opt.leaf or chosen.leaf)
       return { lines = opt.yaml and yaml_tree(rows) or conf_tree(rows), switches = #rows,
          hint = "TopologyPlugin=topology/tree" }
    end,
-   block = function(topo, o, opt)
-      local rows, least = slurm_tree.blocks(topo, o, opt.leaf)
+   block = function(topo, chosen, opt)
+      local rows, least = slurm_tree.blocks(topo, chosen, opt.leaf)
       return { lines = (opt.yaml and yaml_block or conf_block)(rows, least), blocks = #rows,
          block_size = least, hint = "TopologyPlugin=topology/block (Slurm 23.11 and later)" }
    end,
@@ -106,18 +108,18 @@ local forms = {
          hint = "topology.yaml only, Slurm 26.05 and later; jobs of other sizes than those of " ..
             "the placements get no nodes" }, err
    end,
-   names = function(topo, o, opt)
-      return { lines = node_lines(topo, o.nodes, opt.prefix or "t"),
+   names = function(topo, chosen, opt)
+      return { lines = node_lines(topo, chosen.nodes, opt.prefix or "t"),
          hint = "for slurm.conf, together with each node's CPUs, memory and so on" }
    end,
-   ranks = function(topo, o)
-      return { lines = rank_lines(topo, o.nodes), hint = "place in the order, and node" }
+   ranks = function(topo, chosen)
+      return { lines = rank_lines(topo, chosen.nodes), hint = "place in the order, and node" }
    end,
 }
 
 slurm.forms = { "tree", "block", "torus3d", "names", "ranks" }
 
-local function by_name(all, name)
+local function order_by_name(all, name)
    local known = {}
    for i, c in ipairs(all) do
       if c.name == name then
@@ -131,7 +133,7 @@ end
 
 -- The order asked for; else the best one, or for groups the last one of the list, whose groups
 -- are what is near in every dimension (and not lines and planes).
-local function choose(topo, opt)
+local function choose_order(topo, opt)
    local best, all, sizes = order.best(topo)
    local grouped = opt.form == "tree" or opt.form == "block"
    if grouped then
@@ -139,7 +141,7 @@ local function choose(topo, opt)
    end
    if opt.order then
       local err
-      best, err = by_name(all, opt.order)
+      best, err = order_by_name(all, opt.order)
       if not best then
          return nil, err
       elseif grouped and not best.key then
@@ -157,7 +159,7 @@ function slurm.export(topo, opt)
    if not ok then
       return nil, err
    end
-   local best, all, sizes = choose(topo, opt)
+   local best, all, sizes = choose_order(topo, opt)
    if not best then
       return nil, all
    end

@@ -6,7 +6,7 @@
 local slurm_torus3d = {}
 
 -- Shapes of jobs: powers of two of routers, each as close to a cube as it gets, then the whole.
-local function shapes(dims)
+local function shapes_of_jobs(dims)
    local list, at = {}, { 1, 1, 1 }
    list[1] = { 1, 1, 1 }
    while true do
@@ -29,7 +29,7 @@ local function shapes(dims)
    return list
 end
 
-local function places(topo, per_router)
+local function places_in_torus(topo, per_router)
    local list, dims = {}, topo.dims
    for z = 0, dims[3] - 1 do
       for y = 0, dims[2] - 1 do
@@ -59,11 +59,11 @@ function slurm_torus3d.of(topo)
    if per_router == 0 then
       return nil, "torus3d: router (0,0,0) has no node; Slurm has no empty places"
    end
-   local list, err = places(topo, per_router)
+   local list, err = places_in_torus(topo, per_router)
    if not list then
       return nil, err
    end
-   local placements = shapes(topo.dims)
+   local placements = shapes_of_jobs(topo.dims)
    for _, p in ipairs(placements) do
       p[1] = p[1] * per_router
    end

@@ -5,30 +5,30 @@ local order = require "taut.topology.order"
 
 local slurm_tree = {}
 
-local function nodes_of(topo, o, group)
+local function nodes_of(topo, chosen, group)
    local list = {}
    for i = group.first, group.last do
-      for _, n in ipairs(topo:at_home(o.routers[i])) do
+      for _, n in ipairs(topo:at_home(chosen.routers[i])) do
          list[#list + 1] = topo.nodes[n]
       end
    end
    return list
 end
 
-local function name_of(topo, o, group, depth)
+local function name_of(topo, chosen, group, depth)
    if group.first == group.last and not group.children then
-      return topo.router_name[o.routers[group.first]]
+      return topo.router_name[chosen.routers[group.first]]
    elseif depth == 0 then
       return "whole"
    end
-   return o.name_of(topo, o.routers, group.first, group.last)
+   return chosen.name_of(topo, chosen.routers, group.first, group.last)
 end
 
 -- Leaves first, as Slurm's own examples have them.
-local function walk(self, group, depth)
+local function walk_group(self, group, depth)
    local list = {}
    for i, child in ipairs(group.children or {}) do
-      list[i] = walk(self, child, depth + 1)
+      list[i] = walk_group(self, child, depth + 1)
    end
    local name = self.switches:take(name_of(self.topo, self.o, group, depth))
    self.rows[#self.rows + 1] = group.children and { name = name, children = list }
@@ -37,14 +37,14 @@ local function walk(self, group, depth)
 end
 
 --- Switches of a tree.
--- @param o order with keys, see taut.order
+-- @param chosen order with keys, see taut.order
 -- @param leaf most nodes of a leaf that stands for more than one router
 -- @return array of { name =, nodes = array of names } or { name =, children = array of names }
-function slurm_tree.switches(topo, o, leaf)
-   local self = { topo = topo, o = o, rows = {}, switches = lists.switches() }
-   local roots = order.groups(topo, o, leaf)
+function slurm_tree.switches(topo, chosen, leaf)
+   local self = { topo = topo, o = chosen, rows = {}, switches = lists.switches() }
+   local roots = order.groups(topo, chosen, leaf)
    for _, group in ipairs(roots) do -- nothing is above several: Slurm would start jobs across
-      walk(self, group, #roots > 1 and 1 or 0)
+      walk_group(self, group, #roots > 1 and 1 or 0)
    end
    return self.rows
 end
@@ -60,23 +60,23 @@ end
 --- Blocks: the largest groups with at most `size` nodes, in order.
 -- @param size nil: as large as the largest part of the whole
 -- @return array of { name =, nodes = array of names }, nodes of the smallest block
-function slurm_tree.blocks(topo, o, size)
-   local roots = order.groups(topo, o, 0)
+function slurm_tree.blocks(topo, chosen, size)
+   local roots = order.groups(topo, chosen, 0)
    size = size or #roots > 1 and math.huge or largest_child(roots[1])
    local rows, least, switches = {}, math.huge, lists.switches()
-   local function visit(group, depth)
+   local function visit_group(group, depth)
       if group.children and group.count > size then
          for _, child in ipairs(group.children) do
-            visit(child, depth + 1)
+            visit_group(child, depth + 1)
          end
          return
       end
-      rows[#rows + 1] = { name = switches:take(name_of(topo, o, group, depth)),
-         nodes = nodes_of(topo, o, group) }
+      rows[#rows + 1] = { name = switches:take(name_of(topo, chosen, group, depth)),
+         nodes = nodes_of(topo, chosen, group) }
       least = math.min(least, group.count)
    end
    for _, group in ipairs(roots) do
-      visit(group, #roots > 1 and 1 or 0)
+      visit_group(group, #roots > 1 and 1 or 0)
    end
    return rows, least
 end

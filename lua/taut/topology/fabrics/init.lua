@@ -39,7 +39,7 @@ local function part_of(name, conf, build)
 end
 
 -- In the order of their names: where each begins.
-local function number(list)
+local function number_parts(list)
    local whole = { nodes = {}, node_id = {}, routers = 0, rails = 0 }
    for _, f in ipairs(list) do
       f.first_rail, f.first_router = whole.rails, whole.routers
@@ -65,54 +65,57 @@ end
 ---------------------------------------------------------------- the whole
 
 -- Bytes per second as a model gives them: below 0 where they are learned.
-local function capacity(topo, c)
-   return topo.learns and topo.learns[c] and -topo.learns[c] or topo.capacity[c]
+local function capacity_of(topo, component)
+   return topo.learns and topo.learns[component] and -topo.learns[component]
+      or topo.capacity[component]
 end
 
-local function add_links(links, f)
-   local topo, first = f.topo, #links.from
+local function add_links(links, fabric)
+   local topo, first = fabric.topo, #links.from
    for c = topo.first_link, #topo.components do
       local from, back = topo:from(c), topo:opposite(c)
       local i = #links.from + 1
-      links.from[i], links.to[i] = f.first_router + from, f.first_router + topo:to(c)
+      links.from[i], links.to[i] = fabric.first_router + from, fabric.first_router + topo:to(c)
       links.port[i] = topo.components[c]:sub(#topo.router_name[from] + 2)
-      links.kind[i], links.class[i] = topo:kind(c), f.name .. " " .. topo:class(c)
-      links.capacity[i], links.cables[i] = capacity(topo, c), topo.cables[c]
+      links.kind[i], links.class[i] = topo:kind(c), fabric.name .. " " .. topo:class(c)
+      links.capacity[i], links.cables[i] = capacity_of(topo, c), topo.cables[c]
       links.back[i] = back and first + back - topo.first_link + 1 or false
    end
 end
 
 -- Where each port is, also those of rails that are not used: no rail has these, unless another
 -- fabric does, of the same wiring.  One that two fabrics use, or two nodes have, tells nothing.
-local function add_guids(guids, f, whole)
-   for guid, at in pairs(f.topo.port_guids) do
-      local known, is_used = guids[guid], at and at.rail <= f.rails
+local function add_guids(guids, fabric, whole)
+   for guid, at in pairs(fabric.topo.port_guids) do
+      local known, is_used = guids[guid], at and at.rail <= fabric.rails
       if not at or known and known.rail <= whole.rails and is_used then
          guids[guid] = false
       elseif known == nil or known and is_used then
-         guids[guid] = { node = f.node[at.node],
-            rail = (is_used and f.first_rail or whole.rails) + at.rail }
+         guids[guid] = { node = fabric.node[at.node],
+            rail = (is_used and fabric.first_rail or whole.rails) + at.rail }
       end
    end
 end
 
 -- Where each node's rails are; of those that it has not, any capacity.
-local function add_ends(spec, f, whole)
+local function add_ends(spec, fabric, whole)
    local count = #whole.nodes
-   for n, w in ipairs(f.node) do
-      for k = 1, f.rails do
-         local e, own = count * (f.first_rail + k - 1) + w, #f.topo.nodes * (k - 1) + n
-         local r = f.topo:router(n, k)
-         spec.router_of[e] = r and f.first_router + r or false
-         spec.tx[e], spec.rx[e] = capacity(f.topo, 2 * own - 1), capacity(f.topo, 2 * own)
+   for n, w in ipairs(fabric.node) do
+      for k = 1, fabric.rails do
+         local e, own = count * (fabric.first_rail + k - 1) + w, #fabric.topo.nodes * (k - 1) + n
+         local r = fabric.topo:router(n, k)
+         spec.router_of[e] = r and fabric.first_router + r or false
+         spec.tx[e], spec.rx[e] = capacity_of(fabric.topo, 2 * own - 1),
+            capacity_of(fabric.topo, 2 * own)
       end
    end
-   for guid, name in pairs(f.topo.other_planes) do
-      spec.other_planes[guid] = f.name .. ":" .. name
+   for guid, name in pairs(fabric.topo.other_planes) do
+      spec.other_planes[guid] = fabric.name .. ":" .. name
    end
-   add_guids(spec.port_guids, f, whole)
-   for _, m in ipairs(f.topo.missing_rails) do
-      table.insert(spec.missing_rails, { node = f.node[m.node], rail = f.first_rail + m.rail })
+   add_guids(spec.port_guids, fabric, whole)
+   for _, m in ipairs(fabric.topo.missing_rails) do
+      table.insert(spec.missing_rails, { node = fabric.node[m.node],
+         rail = fabric.first_rail + m.rail })
    end
 end
 
@@ -209,7 +212,7 @@ function fabrics.build(conf, build)
    if not names then
       return nil, err
    end
-   local whole = number(list)
+   local whole = number_parts(list)
    if whole.rails > RAILS_MAX then
       return nil, ("fabrics: expected at most %d rails in all, got %d"):format(RAILS_MAX,
          whole.rails)

@@ -12,47 +12,47 @@ joined.class = Joined
 ---------------------------------------------------------------- numbers there and here
 
 --- The fabric of a component.
-function Joined:fabric_of(c)
-   local _, rail = self:node_of(c)
-   return rail and self.fabric_of_rail[rail] or self:fabric_at(self:from(c))
+function Joined:fabric_of(component)
+   local _, rail = self:node_of(component)
+   return rail and self.fabric_of_rail[rail] or self:fabric_at(self:from(component))
 end
 
 --- The fabric that a router is in.
-function Joined:fabric_at(r)
+function Joined:fabric_at(router)
    local list = self.fabrics
    for i = #list, 1, -1 do
-      if r >= list[i].first_router then
+      if router >= list[i].first_router then
          return list[i]
       end
    end
 end
 
 --- The fabric of a component, and its number there; no number where the node has no such rail.
-function Joined:part_of(c)
-   local f, n, rail = self:fabric_of(c), self:node_of(c)
+function Joined:part_of(component)
+   local f, n, rail = self:fabric_of(component), self:node_of(component)
    if not n then
-      return f, c - f.first_link + f.topo.first_link
+      return f, component - f.first_link + f.topo.first_link
    end
    local own = f.number[n]
    local e = own and #f.topo.nodes * (rail - f.first_rail - 1) + own
-   return f, e and 2 * e - c % 2
+   return f, e and 2 * e - component % 2
 end
 
 --- The number here of a fabric's component.
-function Joined:of_part(f, c)
-   local n, rail = f.topo:node_of(c)
+function Joined:of_part(fabric, component)
+   local n, rail = fabric.topo:node_of(component)
    if not n then
-      return c - f.topo.first_link + f.first_link
+      return component - fabric.topo.first_link + fabric.first_link
    end
-   return 2 * (#self.nodes * (f.first_rail + rail - 1) + f.node[n]) - c % 2
+   return 2 * (#self.nodes * (fabric.first_rail + rail - 1) + fabric.node[n]) - component % 2
 end
 
 --- What a map or set of components says of one fabric, by its own numbers.
-function Joined:for_part(f, map)
+function Joined:for_part(fabric, map)
    local own = {}
    for c, v in pairs(map) do
       local of, k = self:part_of(c)
-      if of == f and k then
+      if of == fabric and k then
          own[k] = v
       end
    end
@@ -60,47 +60,47 @@ function Joined:for_part(f, map)
 end
 
 -- Nodes of a fabric as they are numbered here, ascending.
-local function nodes_here(f, list)
-   local out = tables.map(list, function(n) return f.node[n] end)
+local function nodes_here(fabric, list)
+   local out = tables.map(list, function(node) return fabric.node[node] end)
    table.sort(out)
    return out
 end
 
 ---------------------------------------------------------------- components
 
-function Joined:class(c)
-   local f, k = self:part_of(c)
-   return f.name .. " " .. (k and f.topo:class(k) or self:kind(c))
+function Joined:class(component)
+   local f, k = self:part_of(component)
+   return f.name .. " " .. (k and f.topo:class(k) or self:kind(component))
 end
 
-function Joined:place(c)
-   local f, k = self:part_of(c)
-   return k and f.topo:place(k) or self:cable(c)
+function Joined:place(component)
+   local f, k = self:part_of(component)
+   return k and f.topo:place(k) or self:cable(component)
 end
 
-function Joined:because(r, s, b, rail)
-   local f = self:fabric_at(r)
-   if f ~= self:fabric_at(s) then
+function Joined:because(from, to, node, rail)
+   local f = self:fabric_at(from)
+   if f ~= self:fabric_at(to) then
       return "they are in two fabrics"
    end
-   return f.topo:because(r - f.first_router, s - f.first_router, b and f.number[b],
+   return f.topo:because(from - f.first_router, to - f.first_router, node and f.number[node],
       rail and rail - f.first_rail)
 end
 
-function Joined:asked(c)
-   return self:fabric_of(c).topo.asked_at and self.asked_at
+function Joined:asked(component)
+   return self:fabric_of(component).topo.asked_at and self.asked_at
 end
 
-function Joined:hashes(c)
-   return self:fabric_of(c).topo.is_hashed
+function Joined:hashes(component)
+   return self:fabric_of(component).topo.is_hashed
 end
 
-function Joined:adapts(c)
-   return self:fabric_of(c).topo.is_adaptive
+function Joined:adapts(component)
+   return self:fabric_of(component).topo.is_adaptive
 end
 
 -- Programs of one fabric know no name of it: what only one has is meant.
-local function named(self, id, name)
+local function find_named(self, id, name)
    local found = id[name]
    for _, f in ipairs(found == nil and self.fabrics or {}) do
       local own = id[f.name .. ":" .. name]
@@ -113,17 +113,17 @@ local function named(self, id, name)
 end
 
 function Joined:router_named(name)
-   return named(self, self.router_id, name)
+   return find_named(self, self.router_id, name)
 end
 
 function Joined:component_named(name)
-   return named(self, self.component_id, name)
+   return find_named(self, self.component_id, name)
 end
 
 ---------------------------------------------------------------- who depends on what
 
-function Joined:behind(c, left)
-   local f, k = self:part_of(c)
+function Joined:behind(component, left)
+   local f, k = self:part_of(component)
    return k and nodes_here(f, f.topo:behind(k, left)) or {}
 end
 
@@ -144,22 +144,22 @@ local function by_fabric(self, list, fn)
 end
 
 function Joined:behind_all(list, left)
-   return by_fabric(self, list, function(f, own) return f.topo:behind_all(own, left) end)
+   return by_fabric(self, list, function(fabric, own) return fabric.topo:behind_all(own, left) end)
 end
 
-function Joined:exposed(c)
-   local f, k = self:part_of(c)
+function Joined:exposed(component)
+   local f, k = self:part_of(component)
    return k and nodes_here(f, f.topo:exposed(k)) or {}
 end
 
-function Joined:exposed_to(r)
-   local f = self:fabric_at(r)
-   return nodes_here(f, f.topo:exposed_to(r - f.first_router))
+function Joined:exposed_to(router)
+   local f = self:fabric_at(router)
+   return nodes_here(f, f.topo:exposed_to(router - f.first_router))
 end
 
-function Joined:through(r)
-   local f, from, to = self:fabric_at(r), {}, {}
-   local send, take = f.topo:through(r - f.first_router)
+function Joined:through(router)
+   local f, from, to = self:fabric_at(router), {}, {}
+   local send, take = f.topo:through(router - f.first_router)
    for n = 1, #self.nodes do
       from[n], to[n] = send[f.number[n]] or 0, take[f.number[n]] or 0
    end
@@ -171,7 +171,9 @@ function Joined:classes()
    for _, f in ipairs(self.fabrics) do
       local own, none = f.topo:classes()
       for _, class in ipairs(own) do
-         classes[#classes + 1] = tables.map(class, function(c) return self:of_part(f, c) end)
+         classes[#classes + 1] = tables.map(class, function(component)
+            return self:of_part(f, component)
+         end)
       end
       for _, c in ipairs(none) do
          unused[#unused + 1] = self:of_part(f, c)
@@ -192,7 +194,7 @@ function Joined:neighbours(by_router)
       own[false] = nil
       for _, g in ipairs(next(own) and f.topo:neighbours(own) or {}) do
          groups[#groups + 1] = { key = f.name .. " " .. g.key, pairs = tables.map(g.pairs,
-            function(p) return { f.first_router + p[1], f.first_router + p[2] } end) }
+            function(part) return { f.first_router + part[1], f.first_router + part[2] } end) }
       end
    end
    return groups
@@ -203,8 +205,8 @@ function Joined:load(name, opt)
    local loads, lost, o = tables.fill(1, #self.components, function() return 0 end), 0, opt or {}
    for _, f in ipairs(self.fabrics) do
       local own = setmetatable({ nodes = o.nodes and tables.map(
-         tables.filter(o.nodes, function(n) return f.number[n] ~= nil end),
-         function(n) return f.number[n] end) }, { __index = o })
+         tables.filter(o.nodes, function(node) return f.number[node] ~= nil end),
+         function(node) return f.number[node] end) }, { __index = o })
       local part, without = f.topo:load(name, own)
       if not part then
          return nil, without
@@ -219,13 +221,13 @@ end
 
 ---------------------------------------------------------------- health
 
-local function add_report(self, all, f, r)
-   all.pairs, all.is_all = all.pairs + r.pairs, all.is_all and r.is_all
-   for _, u in ipairs(r.unroutable) do
-      table.insert(all.unroutable, { f.first_router + u[1], f.first_router + u[2], u[3] })
+local function add_report(self, all, fabric, report)
+   all.pairs, all.is_all = all.pairs + report.pairs, all.is_all and report.is_all
+   for _, u in ipairs(report.unroutable) do
+      table.insert(all.unroutable, { fabric.first_router + u[1], fabric.first_router + u[2], u[3] })
    end
-   for _, m in ipairs(r.more_loaded) do
-      table.insert(all.more_loaded, { self:of_part(f, m[1]), m[2], m[3] })
+   for _, m in ipairs(report.more_loaded) do
+      table.insert(all.more_loaded, { self:of_part(fabric, m[1]), m[2], m[3] })
    end
 end
 

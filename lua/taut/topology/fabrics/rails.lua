@@ -18,49 +18,49 @@ local function is_name(pattern, name)
    return name:find(text) ~= nil or name:match "^[^:]*":find(text) ~= nil
 end
 
-local function bytes_of(e)
-   local endpoint = e.tcp or e.ofi
+local function bytes_of(interface)
+   local endpoint = interface.tcp or interface.ofi
    local host = endpoint and (endpoint:match "^%[(.*)%]:%d+$" or endpoint:match "^([^:]*):%d+$")
    return host and sys.address_bytes(host)
 end
 
 -- Does a fabric name this interface?  A fabric that names none has what is left.
-local function is_named(f, e)
-   for _, pattern in ipairs(f.interfaces or {}) do
-      if is_name(pattern, e["if"] or "") then
+local function is_named(fabric, endpoint)
+   for _, pattern in ipairs(fabric.interfaces or {}) do
+      if is_name(pattern, endpoint["if"] or "") then
          return true
       end
    end
-   local bytes = f.networks and bytes_of(e)
-   f.network_bytes = f.network_bytes or subnets.read(f.networks)
-   return bytes and subnets.has(f.network_bytes, bytes) or false
+   local bytes = fabric.networks and bytes_of(endpoint)
+   fabric.network_bytes = fabric.network_bytes or subnets.read(fabric.networks)
+   return bytes and subnets.has(fabric.network_bytes, bytes) or false
 end
 
 -- What a fabric's tests go over.
-local function only(f, e)
-   local out = { ["if"] = e["if"], tcp = e.tcp, ofi = e.ofi }
-   if f.transport then
-      out[f.transport == "tcp" and "ofi" or "tcp"] = nil
+local function only_transport(fabric, endpoint)
+   local out = { ["if"] = endpoint["if"], tcp = endpoint.tcp, ofi = endpoint.ofi }
+   if fabric.transport then
+      out[fabric.transport == "tcp" and "ofi" or "tcp"] = nil
    end
    return out
 end
 
-local function is_there(topo, n, f, rail)
-   return f.number[n] and topo:router(n, f.first_rail + rail) ~= nil
+local function is_there(topo, node, fabric, rail)
+   return fabric.number[node] and topo:router(node, fabric.first_rail + rail) ~= nil
 end
 
-local function shown(e)
-   return sys.plain(e["if"] or "?")
+local function interface_name(endpoint)
+   return sys.plain(endpoint["if"] or "?")
 end
 
--- The next rail of node n that nothing is on yet, in the fabrics that `takes` says; nil and one
+-- The next rail of a node that nothing is on yet, in the fabrics that `takes` says; nil and one
 -- that only its GUID keeps.
-local function next_rail(topo, n, placed, takes, closed)
+local function next_rail(topo, node, placed, takes, closed)
    local kept
    for _, f in ipairs(topo.fabrics) do
       for rail = 1, takes(f) and f.rails or 0 do
          local at = f.first_rail + rail
-         if is_there(topo, n, f, rail) and not placed[at] then
+         if is_there(topo, node, f, rail) and not placed[at] then
             if not closed[at] then
                return at
             end
@@ -71,8 +71,8 @@ local function next_rail(topo, n, placed, takes, closed)
    return nil, kept
 end
 
-local function takes_rest(f)
-   return not f.interfaces and not f.networks
+local function takes_rest(fabric)
+   return not fabric.interfaces and not fabric.networks
 end
 
 ---------------------------------------------------------------- by GUID
@@ -93,14 +93,14 @@ end
 local NONE = {}
 
 -- What the topology has of a node: rail → GUID.
-local function own_guids(topo, n)
+local function own_guids(topo, node)
    of_nodes[topo] = of_nodes[topo] or by_node(topo)
-   return of_nodes[topo][n] or NONE
+   return of_nodes[topo][node] or NONE
 end
 
 -- The same in words: "rail 1 0x…, rail 2 0x…".
-local function guids_of(topo, n)
-   local own = own_guids(topo, n)
+local function guids_of(topo, node)
+   local own = own_guids(topo, node)
    return table.concat(tables.map(tables.keys(own), function(rail)
       return ("rail %d %s"):format(rail, own[rail])
    end), ", ")
@@ -110,19 +110,19 @@ end
 -- @param put function(e, i, rail)
 -- @param reject function(e, why)
 -- @return the other interfaces, as their places in the list
-local function put_by_guid(topo, n, list, placed, put, reject)
+local function put_by_guid(topo, node, list, placed, put, reject)
    local rest = {}
    for i, e in ipairs(list) do
       local place = e.guid and topo.port_guids[e.guid]
       if not place then
          rest[#rest + 1] = i
-      elseif place.node ~= n then
+      elseif place.node ~= node then
          reject(e, ("port GUID %s, which the topology has as rail %d of %s (of %s it has %s); not "
-            .. "tested"):format(e.guid, place.rail, topo.nodes[place.node], topo.nodes[n],
-            guids_of(topo, n) ~= "" and guids_of(topo, n) or "none"))
+            .. "tested"):format(e.guid, place.rail, topo.nodes[place.node], topo.nodes[node],
+            guids_of(topo, node) ~= "" and guids_of(topo, node) or "none"))
       elseif placed[place.rail] then
          reject(e, ("port GUID %s as %s has, rail %d; not tested"):format(e.guid,
-            shown(placed[place.rail]), place.rail))
+            interface_name(placed[place.rail]), place.rail))
       elseif place.rail <= topo.rails then
          put(e, i, place.rail)
       end
@@ -131,43 +131,45 @@ local function put_by_guid(topo, n, list, placed, put, reject)
 end
 
 -- One whose GUID the topology does not have, of a node of which it has some.
-local function is_stranger(topo, n, e)
-   return e.guid and topo.port_guids[e.guid] == nil and guids_of(topo, n) ~= ""
+local function is_stranger(topo, node, endpoint)
+   return endpoint.guid and topo.port_guids[endpoint.guid] == nil and guids_of(topo, node) ~= ""
 end
 
-local function say_stranger(topo, n, e, rail, reject)
-   reject(e, ("port GUID %s, which the topology does not have (of %s it has %s); %s"):format(e.guid,
-      topo.nodes[n], guids_of(topo, n), rail and ("taken for rail %d by its place"):format(rail)
-      or "not tested"))
+local function say_stranger(topo, node, endpoint, rail, reject)
+   reject(endpoint,
+      ("port GUID %s, which the topology does not have (of %s it has %s); %s"):format(endpoint.guid,
+      topo.nodes[node], guids_of(topo, node),
+      rail and ("taken for rail %d by its place"):format(rail) or "not tested"))
 end
 
 local function names_guids(list)
-   return tables.find(list, function(e) return e.guid end) ~= nil
+   return tables.find(list, function(endpoint) return endpoint.guid end) ~= nil
 end
 
 -- Rails that are not for an interface, since its node names GUIDs and it has none: rail → GUID.
-local function closed_to(topo, n, e, list)
-   return n and not e.guid and names_guids(list) and own_guids(topo, n) or NONE
+local function closed_to(topo, node, endpoint, list)
+   return node and not endpoint.guid and names_guids(list) and own_guids(topo, node) or NONE
 end
 
-local function say_closed(topo, n, closed, rail, reject, e)
-   reject(e, ("no port GUID, and rail %d of %s is port GUID %s in the topology; not tested"):format(
-      rail, topo.nodes[n], closed[rail]))
+local function say_closed(topo, node, closed, rail, reject, endpoint)
+   reject(endpoint,
+      ("no port GUID, and rail %d of %s is port GUID %s in the topology; not tested"):format(
+      rail, topo.nodes[node], closed[rail]))
 end
 
 ---------------------------------------------------------------- one topology
 
 -- A place in the list that its GUID has not taken: its own, else the next; nil and one that only
 -- its GUID keeps.
-local function free_rail(topo, n, i, placed, closed)
+local function free_rail(topo, node, index, placed, closed)
    local kept
    local function is_free(rail)
-      local is_left = not placed[rail] and topo:router(n, rail) ~= nil
+      local is_left = not placed[rail] and topo:router(node, rail) ~= nil
       kept = kept or is_left and closed[rail] and rail or nil
       return is_left and not closed[rail]
    end
-   if i <= topo.rails and is_free(i) then
-      return i
+   if index <= topo.rails and is_free(index) then
+      return index
    end
    for rail = 1, topo.rails do
       if is_free(rail) then
@@ -177,27 +179,28 @@ local function free_rail(topo, n, i, placed, closed)
    return nil, kept
 end
 
-local function of_one(topo, n, list)
+local function place_on_one(topo, node, list)
    local placed, misfits = {}, {}
-   local function reject(e, why)
-      misfits[#misfits + 1] = { ["if"] = e["if"], why = why }
+   local function reject(endpoint, why)
+      misfits[#misfits + 1] = { ["if"] = endpoint["if"], why = why }
    end
-   local function put(e, i, rail)
-      placed[rail] = { ["if"] = e["if"], tcp = e.tcp, ofi = e.ofi, own = i }
+   local function put(endpoint, index, rail)
+      placed[rail] = { ["if"] = endpoint["if"], tcp = endpoint.tcp, ofi = endpoint.ofi,
+         own = index }
    end
-   for _, i in ipairs(put_by_guid(topo, n, list, placed, put, reject)) do
+   for _, i in ipairs(put_by_guid(topo, node, list, placed, put, reject)) do
       local e, rail, kept = list[i], nil, nil
-      local closed = closed_to(topo, n, e, list)
+      local closed = closed_to(topo, node, e, list)
       if e.tcp or e.ofi then
-         rail, kept = free_rail(topo, n, i, placed, closed)
+         rail, kept = free_rail(topo, node, i, placed, closed)
       end
       if rail then
          put(e, i, rail)
       elseif kept then
-         say_closed(topo, n, closed, kept, reject, e)
+         say_closed(topo, node, closed, kept, reject, e)
       end
-      if (e.tcp or e.ofi) and is_stranger(topo, n, e) then
-         say_stranger(topo, n, e, rail, reject)
+      if (e.tcp or e.ofi) and is_stranger(topo, node, e) then
+         say_stranger(topo, node, e, rail, reject)
       end
    end
    for rail = 1, topo.rails do
@@ -209,35 +212,36 @@ end
 ---------------------------------------------------------------- several fabrics
 
 -- Without its port, which is another one at each check.
-local function host_of(e)
-   return sys.plain(((e.tcp or e.ofi or "no address"):gsub(":%d+$", "")))
+local function host_of(endpoint)
+   return sys.plain(((endpoint.tcp or endpoint.ofi or "no address"):gsub(":%d+$", "")))
 end
 
-local function of_several(topo, n, list)
+local function of_several(topo, node, list)
    local placed, rest, misfits = {}, {}, {}
-   local function reject(e, why)
-      misfits[#misfits + 1] = { ["if"] = e["if"], why = why }
+   local function reject(endpoint, why)
+      misfits[#misfits + 1] = { ["if"] = endpoint["if"], why = why }
    end
-   local function put(e, i, rail)
-      placed[rail] = only(topo.fabric_of_rail[rail], e)
-      placed[rail].own = i
+   local function put(endpoint, index, rail)
+      placed[rail] = only_transport(topo.fabric_of_rail[rail], endpoint)
+      placed[rail].own = index
    end
-   local function put_next(e, i, takes)
-      local closed = closed_to(topo, n, e, list)
-      local rail, kept = next_rail(topo, n, placed, takes, closed)
+   local function put_next(endpoint, index, takes)
+      local closed = closed_to(topo, node, endpoint, list)
+      local rail, kept = next_rail(topo, node, placed, takes, closed)
       if rail then
-         put(e, i, rail)
+         put(endpoint, index, rail)
       end
-      if (e.tcp or e.ofi) and is_stranger(topo, n, e) then
-         say_stranger(topo, n, e, rail, reject)
-      elseif kept and (e.tcp or e.ofi) then
-         say_closed(topo, n, closed, kept, reject, e)
+      if (endpoint.tcp or endpoint.ofi) and is_stranger(topo, node, endpoint) then
+         say_stranger(topo, node, endpoint, rail, reject)
+      elseif kept and (endpoint.tcp or endpoint.ofi) then
+         say_closed(topo, node, closed, kept, reject, endpoint)
       elseif not rail then
-         reject(e, ("%s, which no fabric that it is in takes (interfaces and networks of fabrics "
-            .. "in taut.lua(5)); not tested"):format(host_of(e)))
+         reject(endpoint,
+            ("%s, which no fabric that it is in takes (interfaces and networks of fabrics " ..
+            "in taut.lua(5)); not tested"):format(host_of(endpoint)))
       end
    end
-   for _, i in ipairs(n and put_by_guid(topo, n, list, placed, put, reject) or {}) do
+   for _, i in ipairs(node and put_by_guid(topo, node, list, placed, put, reject) or {}) do
       local e, named = list[i], false
       for _, f in ipairs(topo.fabrics) do
          named = named or is_named(f, e)
@@ -245,7 +249,7 @@ local function of_several(topo, n, list)
       if not named then
          rest[#rest + 1] = (e.tcp or e.ofi) and i or nil -- one that is down is none
       else
-         put_next(e, i, function(f) return is_named(f, e) end)
+         put_next(e, i, function(fabric) return is_named(fabric, e) end)
       end
    end
    for _, i in ipairs(rest) do
@@ -259,16 +263,16 @@ end
 
 --- A node's interfaces by rail.
 -- @param topo topology
--- @param n the node's number; nil: the topology does not have it
+-- @param node the node's number; nil: the topology does not have it
 -- @param list of its interfaces, in its order: { if =, tcp =, ofi =, guid = }
 -- @return the list where its places are the rails; else an array with an entry for each rail of
 --   the machine, empty where the node has nothing there, and `own`, the place in the node's list,
 --   where it has; and array of { if, why }, those that are no rail or may be the wrong one
-function rails.of(topo, n, list)
+function rails.of(topo, node, list)
    if topo.fabrics then
-      return of_several(topo, n, list)
-   elseif n and names_guids(list) and next(topo.port_guids) then
-      return of_one(topo, n, list)
+      return of_several(topo, node, list)
+   elseif node and names_guids(list) and next(topo.port_guids) then
+      return place_on_one(topo, node, list)
    end
    return list, {}
 end

@@ -7,17 +7,19 @@ local settings = {}
 
 local NAME_MAX = 16
 
-local function bad(name, what, ...)
+local function bad_setting(name, what, ...)
    return nil, ("fabrics.%s." .. what):format(name, ...)
 end
 
 local function each_text(name, key, list, is_good, what)
    if type(list) ~= "table" or #list == 0 then
-      return bad(name, "%s: expected a list such as { %s }, got %s", key, what, tostring(list))
+      return bad_setting(name, "%s: expected a list such as { %s }, got %s", key, what,
+         tostring(list))
    end
    for i, text in ipairs(list) do
       if type(text) ~= "string" or not is_good(text) then
-         return bad(name, "%s[%d]: expected such as %s, got %s", key, i, what, tostring(text))
+         return bad_setting(name, "%s[%d]: expected such as %s, got %s", key, i, what,
+            tostring(text))
       end
    end
    return true
@@ -35,18 +37,18 @@ end
 
 -- setting → function(name of the fabric, value) → true, or nil and what was expected
 local checks = {
-   interfaces = function(name, v)
-      return each_text(name, "interfaces", v, is_word, '"ib0"')
+   interfaces = function(name, value)
+      return each_text(name, "interfaces", value, is_word, '"ib0"')
    end,
-   networks = function(name, v)
-      return each_text(name, "networks", v, is_network, '"10.1.0.0/16"')
+   networks = function(name, value)
+      return each_text(name, "networks", value, is_network, '"10.1.0.0/16"')
    end,
-   partitions = function(name, v)
-      return each_text(name, "partitions", v, is_word, '"gpu"')
+   partitions = function(name, value)
+      return each_text(name, "partitions", value, is_word, '"gpu"')
    end,
-   transport = function(name, v)
-      if v ~= "tcp" and v ~= "ofi" then
-         return bad(name, 'transport: expected "tcp" or "ofi", got %s', tostring(v))
+   transport = function(name, value)
+      if value ~= "tcp" and value ~= "ofi" then
+         return bad_setting(name, 'transport: expected "tcp" or "ofi", got %s', tostring(value))
       end
       return true
    end,

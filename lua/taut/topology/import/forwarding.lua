@@ -8,27 +8,27 @@ local forwarding = {}
 local quote = source.quote
 
 -- lid → whose it is, from the wiring.
-local function lids_of(w, src)
+local function lids_of(wiring, src)
    local lids = {}
-   local function give(first, count, t, what)
+   local function give_lid(first, count, thing, what)
       for lid = first, first + count - 1 do
          if lids[lid] then
             src:fail(1, "lid %d is both %s and %s in %s, expected lids of their own", lid,
-               lids[lid].what, what, w.source)
+               lids[lid].what, what, wiring.source)
          end
-         t.what = what
-         lids[lid] = t
+         thing.what = what
+         lids[lid] = thing
       end
    end
-   for i, r in ipairs(w.routers) do
+   for i, r in ipairs(wiring.routers) do
       if r.lid and r.lid > 0 then
-         give(r.lid, 1, { router = i }, r.name)
+         give_lid(r.lid, 1, { router = i }, r.name)
       end
    end
-   for i, n in ipairs(w.nodes) do
+   for i, n in ipairs(wiring.nodes) do
       for k, rail in ipairs(n.rails) do
          if rail and rail.lid and rail.lid > 0 then
-            give(rail.lid, 1 << math.min(rail.lmc or 0, 7), { node = i, rail = k }, n.name)
+            give_lid(rail.lid, 1 << math.min(rail.lmc or 0, 7), { node = i, rail = k }, n.name)
          end
       end
    end
@@ -36,15 +36,15 @@ local function lids_of(w, src)
 end
 
 -- Ports of each router where something is attached.
-local function cabled_ports(w)
+local function cabled_ports(wiring)
    local at = {}
-   for i in ipairs(w.routers) do
+   for i in ipairs(wiring.routers) do
       at[i] = { ["0"] = true }
    end
-   for _, c in ipairs(w.cables) do
+   for _, c in ipairs(wiring.cables) do
       at[c.a][c.a_port], at[c.b][c.b_port] = true, true
    end
-   for _, n in ipairs(w.nodes) do
+   for _, n in ipairs(wiring.nodes) do
       for _, rail in ipairs(n.rails) do
          if rail then
             at[rail.router][rail.port] = true
@@ -56,11 +56,12 @@ end
 
 --- Start adding.
 -- @return state for `switch` and `entry`
-function forwarding.start(w, src)
-   local st = { w = w, src = src, tables = {}, lids = lids_of(w, src), lines = {}, strangers = 0,
+function forwarding.start(wiring, src)
+   local st = { w = wiring, src = src, tables = {}, lids = lids_of(wiring, src), lines = {},
+      strangers = 0,
       count = {}, ended = {},
-      cabled = cabled_ports(w), loose = 0, router_at = {}, passed = 0 }
-   for i, r in ipairs(w.routers) do
+      cabled = cabled_ports(wiring), loose = 0, router_at = {}, passed = 0 }
+   for i, r in ipairs(wiring.routers) do
       if r.guid then
          st.router_at[r.guid] = i
       end

@@ -7,7 +7,7 @@ local grid = {}
 local LETTERS = { "X", "Y", "Z", "A", "B", "C" }
 
 -- Number of points, or nil when there are more than the limit.
-local function points(dims, limit)
+local function count_points(dims, limit)
    local n = 1
    for _, d in ipairs(dims) do
       n = n * d
@@ -19,25 +19,25 @@ local function points(dims, limit)
 end
 
 --- Add the routers of a torus to a wiring being made, first coordinate slowest, and its cables.
--- @param w wiring being made
+-- @param wiring wiring being made
 -- @param line of the file
 -- @param dims lengths
 -- @param prefix of the routers' names
 -- @param limit on their number
 -- @return function of coordinates (array, from 0) → router, or nil when there are too many
-function grid.torus(w, line, dims, prefix, limit)
-   local count = points(dims, limit)
+function grid.torus(wiring, line, dims, prefix, limit)
+   local count = count_points(dims, limit)
    if not count then
       return nil
    end
-   local base = #w.routers
+   local base = #wiring.routers
    for i = 0, count - 1 do
       local at, rest = {}, i
       for d = #dims, 1, -1 do
          at[d] = rest % dims[d]
          rest = rest // dims[d]
       end
-      w:router(line, { name = prefix .. table.concat(at, "."), coord = at })
+      wiring:router(line, { name = prefix .. table.concat(at, "."), coord = at })
    end
    local stride = count
    for d, len in ipairs(dims) do
@@ -47,7 +47,7 @@ function grid.torus(w, line, dims, prefix, limit)
          -- a ring of two has one cable, "+" at both ends
          if len > 2 or len == 2 and x == 0 then
             local j = i + ((x + 1) % len - x) * stride
-            w:cable { a = base + i + 1, a_port = LETTERS[d] .. "+", b = base + j + 1,
+            wiring:cable { a = base + i + 1, a_port = LETTERS[d] .. "+", b = base + j + 1,
                b_port = LETTERS[d] .. (len == 2 and "+" or "-") }
          end
       end

@@ -57,7 +57,7 @@ function import.formats()
 end
 
 -- Runs one step of an importer; whatever goes wrong in it becomes nil and a text with the place.
-local function guarded(src, step, ...)
+local function run_guarded(src, step, ...)
    local ok, result = xpcall(step, function(err)
       if type(err) == "table" and err.import then
          return err.import
@@ -86,7 +86,7 @@ local function open_any(path)
    return m, src, format
 end
 
-local function open(format, path)
+local function open_source(format, path)
    if format == "auto" then
       return open_any(path)
    end
@@ -106,12 +106,12 @@ end
 local function open_others(with)
    local names, others = nil, {}
    for _, w in ipairs(with or {}) do
-      local m, src = open(w.format, w.path)
+      local m, src = open_source(w.format, w.path)
       if not m then
          return nil, src
       end
       if m.names then
-         local map, err = guarded(src, m.names, src)
+         local map, err = run_guarded(src, m.names, src)
          if not map then
             return nil, err
          end
@@ -129,14 +129,14 @@ local function open_others(with)
 end
 
 -- Further files of the same format, opened.
-local function open_more(m, format, paths)
+local function open_more(module, format, paths)
    local list = {}
-   if #paths > 1 and not m.several then
+   if #paths > 1 and not module.several then
       return nil, ("%s: of '%s' one file is read, expected no further one (--with adds to it)")
          :format(paths[2], format)
    end
    for i = 2, #paths do
-      local src, err = source.open(paths[i], m.most_bytes)
+      local src, err = source.open(paths[i], module.most_bytes)
       if not src then
          return nil, err
       end
@@ -156,7 +156,7 @@ function import.read(format, path, opts)
    local paths = type(path) == "table" and path or { path }
    path = paths[1]
    local m, src
-   m, src, format = open(format, path)
+   m, src, format = open_source(format, path)
    if not m then
       return nil, src
    end
@@ -179,7 +179,7 @@ function import.read(format, path, opts)
          known[i], known[name] = name, true
       end
    end
-   local wiring, err = guarded(src, m.read, src, { names = names or nil, nodes = known,
+   local wiring, err = run_guarded(src, m.read, src, { names = names or nil, nodes = known,
       topology = opts.topology, more = more })
    if not wiring then
       return nil, err
@@ -190,7 +190,7 @@ function import.read(format, path, opts)
    end
    for _, other in ipairs(others) do
       local done
-      done, err = guarded(other.src, function()
+      done, err = run_guarded(other.src, function()
          other.m.apply(wiring, other.src)
          return true
       end)
@@ -208,8 +208,9 @@ function import.read(format, path, opts)
 end
 
 --- What to say of a wiring that has no node: who knows them.
-function import.lacks_nodes(w)
-   return ("%s: no node%s"):format(w.source, w.format == "rtr" and ", expected the inventory, " ..
+function import.lacks_nodes(wiring)
+   return ("%s: no node%s"):format(wiring.source, wiring.format == "rtr"
+      and ", expected the inventory, " ..
       "too: --with xtdb2proc:FILE, xtprocadmin:FILE or basil:FILE" or "")
 end
 
@@ -226,7 +227,7 @@ function import.add(wiring, format, src)
    if not m then
       return nil, err
    end
-   return guarded(src, function()
+   return run_guarded(src, function()
       m.apply(wiring, src)
       return wiring
    end)
@@ -242,7 +243,7 @@ function import.parse(format, text, path)
       return nil, err
    end
    local src = source.of(text, path or "text")
-   return guarded(src, m.read or m.names, src, {})
+   return run_guarded(src, m.read or m.names, src, {})
 end
 
 return import

@@ -12,7 +12,7 @@ local REACH = 3          -- links from one router of a group to all others: any 
 local DIMS, LENGTH = 8, 1024 -- the most of a HyperX (advisor/lib/graph/hyperx/hyperx.h)
 
 -- Bandwidth that all have, or nil.
-local function common(list)
+local function common_value(list)
    local first = list[1]
    for _, v in ipairs(list) do
       if v ~= first then
@@ -24,13 +24,13 @@ end
 
 --- What all links and all rails carry, in bytes per second, nil where they differ; and whether
 -- some do not say: { link =, rail = }.
-function model.bandwidth(w)
+function model.bandwidth(wiring)
    local links, rails, open = {}, {}, { link = false, rail = false }
-   for _, c in ipairs(w.cables) do
+   for _, c in ipairs(wiring.cables) do
       links[#links + 1] = c.Bps or false
       open.link = open.link or not c.Bps
    end
-   for _, n in ipairs(w.nodes) do
+   for _, n in ipairs(wiring.nodes) do
       for _, r in ipairs(n.rails) do
          if r then
             rails[#rails + 1] = r.Bps or false
@@ -38,14 +38,14 @@ function model.bandwidth(w)
          end
       end
    end
-   return common(links), common(rails), open
+   return common_value(links), common_value(rails), open
 end
 
 local MISSING = 0.02 -- share of the cables that may be out
 
 -- Can a torus or mesh in a few settings say all there is?  One rail, the same nodes everywhere,
 -- nothing that did not fit but cables that are out.
-local function is_regular(w, found)
+local function is_regular(wiring, found)
    local out = found.missing and #found.missing or 0
    if out > math.max(1, MISSING * (found.expected or 0)) then
       return false, ("%d of %d cables are missing"):format(out, found.expected)
@@ -59,20 +59,20 @@ local function is_regular(w, found)
          return false
       end
    end
-   for _, n in ipairs(w.nodes) do
+   for _, n in ipairs(wiring.nodes) do
       if #n.rails ~= 1 then
          return false
       end
    end
-   local link, rail, open = model.bandwidth(w)
-   return (open.link or link or #w.cables == 0) and (open.rail or rail) and
+   local link, rail, open = model.bandwidth(wiring)
+   return (open.link or link or #wiring.cables == 0) and (open.rail or rail) and
       open.link == open.rail
 end
 
 -- near[r][s]: a cable that is not down joins routers r and s.
-local function neighbours(w)
-   local near = tables.fill(1, #w.routers, function() return {} end)
-   for _, c in ipairs(w.cables) do
+local function neighbours(wiring)
+   local near = tables.fill(1, #wiring.routers, function() return {} end)
+   for _, c in ipairs(wiring.cables) do
       if not c.down then
          near[c.a][c.b], near[c.b][c.a] = true, true
       end
@@ -81,23 +81,23 @@ local function neighbours(w)
 end
 
 -- The same wiring, whose routers have these fields instead of their own; false: no such field.
-local function with_hints(w, hint)
+local function with_hints(wiring, hint)
    local routers = {}
-   for r, router in ipairs(w.routers) do
+   for r, router in ipairs(wiring.routers) do
       local t = tables.copy(router)
       for k, v in pairs(hint(r)) do
          t[k] = v or nil
       end
       routers[r] = t
    end
-   return setmetatable({ routers = routers }, { __index = w })
+   return setmetatable({ routers = routers }, { __index = wiring })
 end
 
 ---------------------------------------------------------------- dragonfly
 
 -- Links from the first router of a list to the farthest other one of it, over routers of the list;
 -- nil where one cannot be reached.
-local function reach(near, list)
+local function reach_of(near, list)
    local inside, steps, queue = {}, { [list[1]] = 0 }, { list[1] }
    for _, r in ipairs(list) do
       inside[r] = true
@@ -121,9 +121,9 @@ local function groups_apart(near, found)
          joined[found.group[r]][found.group[s]] = true
       end
    end
-   local function over_another(g, h)
-      for k in pairs(joined[g]) do
-         if joined[k][h] then
+   local function over_another(group, other)
+      for k in pairs(joined[group]) do
+         if joined[k][other] then
             return true
          end
       end
@@ -138,9 +138,9 @@ local function groups_apart(near, found)
 end
 
 -- Does the file number the groups, and are these the ones that were found?
-local function has_groups(w, found)
+local function has_groups(wiring, found)
    local number, group = {}, {}
-   for r, router in ipairs(w.routers) do
+   for r, router in ipairs(wiring.routers) do
       local g, f = router.group, found.group[r]
       if math.type(g) ~= "integer" or g < 0 or g >= GROUPS or (number[f] or g) ~= g or
          (group[g] or f) ~= f then
@@ -151,35 +151,35 @@ local function has_groups(w, found)
    return true
 end
 
-local function dragonfly(w, found)
-   local near = neighbours(w)
+local function dragonfly(wiring, found)
+   local near = neighbours(wiring)
    if found.groups > GROUPS then
       return nil, ("more than %d groups"):format(GROUPS)
    end
    for _, list in ipairs(found.members) do
-      local links = reach(near, list)
+      local links = reach_of(near, list)
       if not links or links > REACH then
-         return nil, ("the group of %s %s"):format(w.routers[list[1]].name, links and
+         return nil, ("the group of %s %s"):format(wiring.routers[list[1]].name, links and
             ("is more than %d links wide"):format(REACH) or "falls apart")
       end
    end
    local g, h = groups_apart(near, found)
    if g then
       return nil, ("no link, and no third group, joins the groups of %s and %s"):format(
-         w.routers[found.members[g][1]].name, w.routers[found.members[h][1]].name)
+         wiring.routers[found.members[g][1]].name, wiring.routers[found.members[h][1]].name)
    end
-   if has_groups(w, found) then
-      return w
+   if has_groups(wiring, found) then
+      return wiring
    end
-   return with_hints(w, function(r)
-      return { group = found.group[r] - 1, row = false, col = false }
+   return with_hints(wiring, function(router)
+      return { group = found.group[router] - 1, row = false, col = false }
    end)
 end
 
 ---------------------------------------------------------------- HyperX
 
 -- Routers by place: their coordinates as one number.
-local function places(found)
+local function routers_by_place(found)
    local at, number, count = {}, {}, 0
    for r, coord in ipairs(found.coord) do
       local p = 0
@@ -193,10 +193,10 @@ local function places(found)
 end
 
 -- The dimension in which two routers differ; nil where that is not exactly one.
-local function dimension(a, b)
+local function dimension_between(place, other)
    local found
-   for d in ipairs(a) do
-      if a[d] ~= b[d] then
+   for d in ipairs(place) do
+      if place[d] ~= other[d] then
          if found then
             return nil
          end
@@ -207,7 +207,7 @@ local function dimension(a, b)
 end
 
 -- Can each row be crossed from each of its routers to each other, in one hop or in two?
-local function stuck(near, found, at, number)
+local function is_stuck(near, found, at, number)
    local stride = 1
    for d = #found.dims, 1, -1 do
       local len = found.dims[d]
@@ -229,28 +229,28 @@ local function stuck(near, found, at, number)
    end
 end
 
-local function hyperx(w, found)
+local function hyperx(wiring, found)
    local all = 1
    for _, len in ipairs(found.dims) do
       all = len <= LENGTH and all * len or math.huge
    end
-   local at, number, count = places(found)
-   if #found.dims > DIMS or count ~= all or count ~= #w.routers then
+   local at, number, count = routers_by_place(found)
+   if #found.dims > DIMS or count ~= all or count ~= #wiring.routers then
       return nil, "its routers do not fill a grid"
    end
-   for _, c in ipairs(w.cables) do
-      if not dimension(found.coord[c.a], found.coord[c.b]) then
-         return nil, ("%s and %s are joined and not in one row"):format(w.routers[c.a].name,
-            w.routers[c.b].name)
+   for _, c in ipairs(wiring.cables) do
+      if not dimension_between(found.coord[c.a], found.coord[c.b]) then
+         return nil, ("%s and %s are joined and not in one row"):format(wiring.routers[c.a].name,
+            wiring.routers[c.b].name)
       end
    end
-   local r, s = stuck(neighbours(w), found, at, number)
+   local r, s = is_stuck(neighbours(wiring), found, at, number)
    if r then
-      return nil, ("no two links of their row lead from %s to %s"):format(w.routers[r].name,
-         w.routers[s].name)
+      return nil, ("no two links of their row lead from %s to %s"):format(wiring.routers[r].name,
+         wiring.routers[s].name)
    end
-   return with_hints(w, function(i)
-      return { coord = found.coord[i] }
+   return with_hints(wiring, function(index)
+      return { coord = found.coord[index] }
    end)
 end
 
@@ -271,24 +271,24 @@ function model.down(found)
 end
 
 --- The kind to write a wiring as.
--- @param w wiring
+-- @param wiring wiring
 -- @param found what import/recognise says of it
 -- @return the kind; for a torus or mesh in a few settings nothing more, else the wiring as that
 --   kind takes it, and for a graph that was recognised as something else, why it is none (or nil)
-function model.choose(w, found)
+function model.choose(wiring, found)
    local kind = found.kind
-   if w.tables then
-      return "graph", w, wired[kind] and "there are forwarding tables to go by"
+   if wiring.tables then
+      return "graph", wiring, wired[kind] and "there are forwarding tables to go by"
    elseif wired[kind] then
-      local told, why = wired[kind](w, found)
-      return told and kind or "graph", told or w, why
+      local told, why = wired[kind](wiring, found)
+      return told and kind or "graph", told or wiring, why
    elseif kind == "fattree" then
-      return kind, w
+      return kind, wiring
    elseif kind == "torus" or kind == "mesh" then
-      local fits, reason = is_regular(w, found)
-      return fits and kind or "graph", not fits and w or nil, reason
+      local fits, reason = is_regular(wiring, found)
+      return fits and kind or "graph", not fits and wiring or nil, reason
    end
-   return "graph", w
+   return "graph", wiring
 end
 
 return model

@@ -30,9 +30,9 @@ local function kinds_of(hosts)
    for i, kind in ipairs(list) do
       kind.place = i
    end
-   table.sort(list, function(a, b)
-      return #a.hosts ~= #b.hosts and #a.hosts > #b.hosts or
-         #a.hosts == #b.hosts and a.place < b.place
+   table.sort(list, function(one, other)
+      return #one.hosts ~= #other.hosts and #one.hosts > #other.hosts or
+         #one.hosts == #other.hosts and one.place < other.place
    end)
    return list
 end
@@ -61,7 +61,7 @@ local function labels_of(kind)
 end
 
 -- Rank of each port of a host; nil where one has none, or two have the same.
-local function ranks(host, rank_of)
+local function ranks_of(host, rank_of)
    local list, taken = {}, {}
    for i, p in ipairs(host.ports) do
       local k = rank_of(p)
@@ -74,21 +74,21 @@ local function ranks(host, rank_of)
 end
 
 -- Is it of this kind, but for adapters that are missing?  Then the rank of each of its ports.
-local function within(host, kind)
+local function ranks_within(host, kind)
    if kind.size <= #host.ports or kind.size > 2 * #host.ports then
       return nil
    end
    kind.leaves = kind.leaves == nil and (leaves_of(kind) or false) or kind.leaves
    kind.labels = kind.labels or labels_of(kind)
-   return kind.leaves and ranks(host, function(p) return kind.leaves[p.rail.router] end)
-      or ranks(host, function(p) return kind.labels[p.label] end)
+   return kind.leaves and ranks_of(host, function(port) return kind.leaves[port.rail.router] end)
+      or ranks_of(host, function(port) return kind.labels[port.label] end)
 end
 
 -- An adapter that names no host, on a leaf where the missing one would be: the only one there.
-local function stranger_at(strangers, kind, k)
+local function stranger_at(strangers, kind, rank)
    local found
    for _, s in ipairs(strangers) do
-      if kind.leaves and #s.ports == 1 and kind.leaves[s.ports[1].rail.router] == k then
+      if kind.leaves and #s.ports == 1 and kind.leaves[s.ports[1].rail.router] == rank then
          if found then
             return nil
          end
@@ -98,7 +98,7 @@ local function stranger_at(strangers, kind, k)
    return found
 end
 
-local function settle(src, host, kind, list, strangers)
+local function settle_host(src, host, kind, list, strangers)
    local placed, missing, empty = {}, {}, {}
    for k = 1, kind.size do
       placed[k] = false
@@ -137,9 +137,9 @@ function rails.settle(src, hosts)
          own = own or (kind.key == signature(h) and kind)
       end
       for _, kind in ipairs(h.is_named and #h.ports > 0 and kinds or {}) do
-         local list = #kind.hosts > #own.hosts and within(h, kind)
+         local list = #kind.hosts > #own.hosts and ranks_within(h, kind)
          if list then
-            h.rails = settle(src, h, kind, list, strangers)
+            h.rails = settle_host(src, h, kind, list, strangers)
             break
          end
       end

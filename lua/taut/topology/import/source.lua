@@ -28,10 +28,10 @@ function source.quote(value)
 end
 
 -- Everything that can be read, up to a byte more than is allowed.
-local function read_all(f, limit)
+local function read_all(file, limit)
    local chunks, have = {}, 0
    while have <= limit do
-      local chunk, err = f:read(CHUNK)
+      local chunk, err = file:read(CHUNK)
       if not chunk then
          if err then
             return nil, err
@@ -49,7 +49,7 @@ end
 local GZIP = "\31\139"
 
 -- What a compressed file has in it.
-local function unpack(path, most)
+local function unpack_file(path, most)
    if path == "-" then
       return nil, "compressed, expected plain text (gunzip)"
    end
@@ -91,7 +91,7 @@ function source.open(path, most)
       text, err = read_all(f, most)
    end
    if text and text:sub(1, 2) == GZIP then
-      text, err = unpack(path, most)
+      text, err = unpack_file(path, most)
    end
    if text and (text:sub(1, 2) == "\xFF\xFE" or text:sub(1, 2) == "\xFE\xFF") then
       text, err = nil, "1: text in UTF-16, expected ASCII or UTF-8"
@@ -122,7 +122,7 @@ end
 
 -- What was pasted: "> " of a mail, and blanks that all lines begin with, are no part of it.
 -- @return text, what was taken off or nil
-local function unpasted(text)
+local function undo_pasting(text)
    local taken
    while true do
       local first = text:match "^[\r\n]*([^\r\n]*%S)" or ""
@@ -144,7 +144,7 @@ end
 function source.of(text, path)
    local taken
    text = text:gsub("^\xEF\xBB\xBF", "") -- as editors of another system begin it
-   text, taken = unpasted(text)
+   text, taken = undo_pasting(text)
    local self = setmetatable({ text = text, path = path == "-" and "stdin" or path, line = 1,
       notes = {}, more_notes = 0 }, Source)
    if taken then

@@ -37,40 +37,40 @@ function wiring.new(src, format)
       router_at = {}, node_at = {}, lines = {} }, Wiring)
 end
 
-local function add(self, list, at, what, line, t)
-   if #t.name > 255 or not t.name:find(what == "node" and NODE_NAME or ROUTER_NAME) then
-      self.src:fail(line, "%s is no name of a %s", quote(t.name), what)
+local function add_thing(self, list, at, what, line, thing)
+   if #thing.name > 255 or not thing.name:find(what == "node" and NODE_NAME or ROUTER_NAME) then
+      self.src:fail(line, "%s is no name of a %s", quote(thing.name), what)
    end
-   local other = at[t.name]
+   local other = at[thing.name]
    if other then
       self.src:fail(line, "%s %s stands here and in line %d, expected it once", what,
-         quote(t.name), self.lines[other])
+         quote(thing.name), self.lines[other])
    end
    if #list >= source.limits.names then
       self.src:fail(line, "more than %d of a kind, expected at most that many", #list)
    end
-   list[#list + 1] = t
-   at[t.name] = t
-   self.lines[t] = line
-   return #list, t
+   list[#list + 1] = thing
+   at[thing.name] = thing
+   self.lines[thing] = line
+   return #list, thing
 end
 
 --- Add a router; a name that is there already is an error.
 -- @return its index and the table
-function Wiring:router(line, t)
-   local i = add(self, self.routers, self.router_at, "router", line, t)
-   t.index = i
-   return i, t
+function Wiring:router(line, router)
+   local i = add_thing(self, self.routers, self.router_at, "router", line, router)
+   router.index = i
+   return i, router
 end
 
 --- Add a node; a name that is there already is an error.
-function Wiring:node(line, t)
-   t.rails = t.rails or {}
-   return add(self, self.nodes, self.node_at, "node", line, t)
+function Wiring:node(line, node)
+   node.rails = node.rails or {}
+   return add_thing(self, self.nodes, self.node_at, "node", line, node)
 end
 
-function Wiring:cable(t)
-   self.cables[#self.cables + 1] = t
+function Wiring:cable(cable)
+   self.cables[#self.cables + 1] = cable
 end
 
 --- Names of a host list, each at most once in it.

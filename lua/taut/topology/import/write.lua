@@ -19,24 +19,25 @@ local CABLE = { "a", "a_port", "b", "b_port", "width", "speed", "Bps", "kind", "
    "left" }
 local LID = { "router", "node", "rail" }
 
-local function text(s)
-   return (("%q"):format(s):gsub("\\\n", "\\n"))
+local function text_of(text)
+   return (("%q"):format(text):gsub("\\\n", "\\n"))
 end
 
 local record
 
-local function value(v)
-   if type(v) == "string" then
-      return text(v)
-   elseif math.type(v) == "float" then
-      return v == math.floor(v) and v < 1e15 and ("%d"):format(v) or ("%.17g"):format(v)
-   elseif type(v) == "table" then
-      local list = tables.map(v, function(x)
-         return type(x) == "table" and record(x, RAIL) or value(x)
+local function value_text(value)
+   if type(value) == "string" then
+      return text_of(value)
+   elseif math.type(value) == "float" then
+      return value == math.floor(value) and value < 1e15 and ("%d"):format(value)
+         or ("%.17g"):format(value)
+   elseif type(value) == "table" then
+      local list = tables.map(value, function(item)
+         return type(item) == "table" and record(item, RAIL) or value_text(item)
       end)
       return "{ " .. table.concat(list, ", ") .. " }"
    end
-   return tostring(v)
+   return tostring(value)
 end
 
 -- One table of fields in their order.
@@ -44,7 +45,7 @@ function record(t, fields)
    local list = {}
    for _, name in ipairs(fields) do
       if t[name] ~= nil then
-         list[#list + 1] = name .. " = " .. value(t[name])
+         list[#list + 1] = name .. " = " .. value_text(t[name])
       end
    end
    return "{ " .. table.concat(list, ", ") .. " }"
@@ -74,15 +75,15 @@ end
 write.in_order = in_order
 
 -- What stands under `capacity`: what the file does not say, and for a model the rest as well.
-local function capacity_lines(w, opts, needed)
-   local link, rail, open = model.bandwidth(w)
+local function capacity_lines(wiring, opts, needed)
+   local link, rail, open = model.bandwidth(wiring)
    if needed and not open.link and not open.rail then
-      return ("   capacity = { tx = %s, rx = %s, link = %s },\n"):format(value(rail), value(rail),
-         value(link or rail))
+      return ("   capacity = { tx = %s, rx = %s, link = %s },\n"):format(value_text(rail),
+         value_text(rail), value_text(link or rail))
    elseif not open.link and not open.rail then
       return ""
    end
-   local c = opts.capacity and value(opts.capacity)
+   local c = opts.capacity and value_text(opts.capacity)
    local fields = open.rail and open.link and "%s" or open.rail and "{ tx = %s, rx = %s }" or
       "{ link = %s }"
    if c then
@@ -90,21 +91,21 @@ local function capacity_lines(w, opts, needed)
    end
    local what = open.rail and (open.link and "links and nodes" or "nodes") or "links"
    return ("   -- bytes per second; %s does not say what %s carry: %s\n" ..
-      "   -- (without it that is learned)\n   capacity = nil,\n"):format(w.format, what,
+      "   -- (without it that is learned)\n   capacity = nil,\n"):format(wiring.format, what,
       (fields:gsub("%%s", "...")))
 end
 
 -- Nodes in the order of the model: by coordinates of their router, first one slowest.
-local function model_nodes(w, found)
+local function model_nodes(wiring, found)
    local on, order = {}, {}
-   for r = 1, #w.routers do
+   for r = 1, #wiring.routers do
       on[r], order[r] = {}, r
    end
-   for _, n in ipairs(w.nodes) do
+   for _, n in ipairs(wiring.nodes) do
       table.insert(on[n.rails[1].router], n)
    end
-   table.sort(order, function(a, b)
-      local x, y = found.coord[a], found.coord[b]
+   table.sort(order, function(one, other)
+      local x, y = found.coord[one], found.coord[other]
       for d = 1, #x do
          if x[d] ~= y[d] then
             return x[d] < y[d]
@@ -114,8 +115,8 @@ local function model_nodes(w, found)
    end)
    local names = {}
    for _, r in ipairs(order) do
-      table.sort(on[r], function(a, b)
-         local p, q = a.rails[1].port, b.rails[1].port
+      table.sort(on[r], function(one, other)
+         local p, q = one.rails[1].port, other.rails[1].port
          local m, n = tonumber(p), tonumber(q)
          if m and n then
             return m < n
@@ -129,11 +130,11 @@ local function model_nodes(w, found)
    return names
 end
 
-local function model_text(w, found, opts)
-   local down = tables.map(model.down(found), text)
+local function model_text(wiring, found, opts)
+   local down = tables.map(model.down(found), text_of)
    return ("topology = %s {\n   dims = { %s },\n   nodes_per_router = %d,\n%s   nodes = %s,\n%s}\n")
       :format(found.kind, table.concat(found.dims, ", "), found.nodes_per_router[1],
-         capacity_lines(w, opts, true), text(in_order(model_nodes(w, found))),
+         capacity_lines(wiring, opts, true), text_of(in_order(model_nodes(wiring, found))),
          #down > 0 and ("   -- cables that are missing\n   down = { %s },\n"):format(
             table.concat(down, ", ")) or "")
 end
@@ -146,15 +147,15 @@ local function list_of(name, list, fields, out)
    out[#out + 1] = "      },\n"
 end
 
-local function forwarding(w, out)
+local function forwarding(wiring, out)
    out[#out + 1] = "      lids = {\n"
-   for _, lid in ipairs(tables.keys(w.lids)) do
-      out[#out + 1] = ("         [%d] = %s,\n"):format(lid, record(w.lids[lid], LID))
+   for _, lid in ipairs(tables.keys(wiring.lids)) do
+      out[#out + 1] = ("         [%d] = %s,\n"):format(lid, record(wiring.lids[lid], LID))
    end
    out[#out + 1] = "      },\n      tables = {\n"
-   for _, r in ipairs(tables.keys(w.tables)) do
-      local list = tables.map(tables.keys(w.tables[r]), function(lid)
-         return ("[%d] = %d"):format(lid, w.tables[r][lid])
+   for _, r in ipairs(tables.keys(wiring.tables)) do
+      local list = tables.map(tables.keys(wiring.tables[r]), function(lid)
+         return ("[%d] = %d"):format(lid, wiring.tables[r][lid])
       end)
       out[#out + 1] = ("         [%d] = { %s },\n"):format(r, table.concat(list, ", "))
    end
@@ -165,37 +166,38 @@ end
 -- between two routers are one link.
 local HASHED = { fattree = true, graph = true }
 
-local function address_lines(w, kind)
-   if not w.addresses or not HASHED[kind] then
+local function address_lines(wiring, kind)
+   if not wiring.addresses or not HASHED[kind] then
       return ""
    end
-   local out = { kind == "fattree" and w.routing and
-      ("   routing = %s, -- its ports have addresses\n"):format(text(w.routing)) or "",
+   local out = { kind == "fattree" and wiring.routing and
+      ("   routing = %s, -- its ports have addresses\n"):format(text_of(wiring.routing)) or "",
       "   addresses = {\n" }
-   for _, a in ipairs(w.addresses) do
-      out[#out + 1] = ("      [%s] = %s,\n"):format(text(a.name), text(a.address))
+   for _, a in ipairs(wiring.addresses) do
+      out[#out + 1] = ("      [%s] = %s,\n"):format(text_of(a.name), text_of(a.address))
    end
    out[#out + 1] = "   },\n"
    return table.concat(out)
 end
 
-local function wiring_text(w, kind, opts)
-   local out = { ("topology = %s {\n"):format(kind), capacity_lines(w, opts, false),
-      address_lines(w, kind),
+local function wiring_text(wiring, kind, opts)
+   local out = { ("topology = %s {\n"):format(kind), capacity_lines(wiring, opts, false),
+      address_lines(wiring, kind),
       "   wiring = {\n",
-      ("      source = %s,\n      format = %s,\n"):format(text(w.source), text(w.format)) }
-   list_of("routers", w.routers, ROUTER, out)
-   list_of("nodes", w.nodes, NODE, out)
-   list_of("cables", w.cables, CABLE, out)
-   if w.tables then
-      forwarding(w, out)
+      ("      source = %s,\n      format = %s,\n"):format(text_of(wiring.source),
+      text_of(wiring.format)) }
+   list_of("routers", wiring.routers, ROUTER, out)
+   list_of("nodes", wiring.nodes, NODE, out)
+   list_of("cables", wiring.cables, CABLE, out)
+   if wiring.tables then
+      forwarding(wiring, out)
    end
    out[#out + 1] = "   },\n}\n"
    return table.concat(out)
 end
 
-local function remarks(w, found, why)
-   local out = { ("-- From %s (%s): %s.\n"):format(source.quote(w.source), w.format,
+local function remark_lines(wiring, found, why)
+   local out = { ("-- From %s (%s): %s.\n"):format(source.quote(wiring.source), wiring.format,
       recognise.words(found)) }
    for _, m in ipairs(found.misfits) do
       out[#out + 1] = ("-- What does not fit: %s\n"):format((m:gsub("%c", " ")))
@@ -203,27 +205,27 @@ local function remarks(w, found, why)
    if why then
       out[#out + 1] = ("-- Written as a graph: %s\n"):format((why:gsub("%c", " ")))
    end
-   for _, n in ipairs(w.notes or {}) do
+   for _, n in ipairs(wiring.notes or {}) do
       out[#out + 1] = ("-- Line %d: %s\n"):format(n.line, (n.text:gsub("%c", " ")))
    end
    return table.concat(out)
 end
 
 --- Lua text that taut.lua can use.
--- @param w wiring
+-- @param given wiring
 -- @param found what import/recognise says of it
 -- @param opts { as = "graph": write all of the wiring even where a model would do, capacity =
 --   bytes per second of what the file does not say }
 -- @return the text: comments, then `topology = …`; the kind it is written as, and, where that is
 --   not the one that was recognised, why
-function write.text(w, found, opts)
+function write.text(given, found, opts)
    opts = opts or {}
-   local kind, wiring, why = "graph", w, nil
+   local kind, wiring, why = "graph", given, nil
    if opts.as ~= "graph" then
-      kind, wiring, why = model.choose(w, found)
+      kind, wiring, why = model.choose(given, found)
    end
-   return remarks(w, found, why) .. (wiring and wiring_text(wiring, kind, opts) or
-      model_text(w, found, opts)), kind, why
+   return remark_lines(given, found, why) .. (wiring and wiring_text(wiring, kind, opts) or
+      model_text(given, found, opts)), kind, why
 end
 
 return write

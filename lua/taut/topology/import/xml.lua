@@ -10,14 +10,14 @@ local CHUNK = 1 << 16
 
 -- Handlers of expat.  An error raised in one passes through expat's C code by the library's own
 -- means only, so each keeps the first failure and lets the parser stop after it.
-local function handlers(st, src, on)
-   local function guarded(f)
+local function handlers_for(st, src, on)
+   local function run_guarded(handler)
       return function(parser, ...)
          if st.failed then
             return
          end
          src.line = parser:pos() or src.line
-         local ok, err = pcall(f, src.line, ...)
+         local ok, err = pcall(handler, src.line, ...)
          if not ok then
             st.failed = err
             parser:stop()
@@ -25,21 +25,21 @@ local function handlers(st, src, on)
       end
    end
    return {
-      StartElement = guarded(function(line, name, attrs)
+      StartElement = run_guarded(function(line, name, attrs)
          st.depth = st.depth + 1
          if st.depth > MOST_DEPTH then
             src:fail(line, "nested deeper than %d", MOST_DEPTH)
          end
          on.begins(line, name, attrs, st.depth)
       end),
-      EndElement = guarded(function(line, name)
+      EndElement = run_guarded(function(line, name)
          st.depth = st.depth - 1
          if on.ends then
             on.ends(line, name)
          end
       end),
-      CharacterData = on.text and guarded(on.text),
-      StartDoctypeDecl = guarded(function(line)
+      CharacterData = on.text and run_guarded(on.text),
+      StartDoctypeDecl = run_guarded(function(line)
          src:fail(line, "a DOCTYPE, expected none")
       end),
    }
@@ -67,7 +67,7 @@ function xml.read(src, on)
       src:fail(1, "%s", missing)
    end
    local st, at = { depth = 0 }, 1
-   local parser = lxp.new(handlers(st, src, on))
+   local parser = lxp.new(handlers_for(st, src, on))
    local ok, message, line = true, nil, nil
    while ok and not st.failed and at <= #src.text do
       ok, message, line = parser:parse(src.text:sub(at, at + CHUNK - 1))

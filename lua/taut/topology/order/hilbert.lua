@@ -16,7 +16,7 @@ local function digits_for(len)
 end
 
 -- The digits of coordinate x in 0 … len - 1, as a whole number.
-local function halves(x, len)
+local function digits_of(x, len)
    local lo, hi, v = 0, len, 0
    for _ = 1, digits_for(len) do
       local mid = lo + (hi - lo + 1) // 2
@@ -71,7 +71,7 @@ end
 function hilbert.key(at, dims)
    local bits, x = 1, {}
    for i, len in ipairs(dims) do
-      x[i] = halves(at[i], len)
+      x[i] = digits_of(at[i], len)
       bits = math.max(bits, digits_for(len))
    end
    transpose(x, bits)

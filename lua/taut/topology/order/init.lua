@@ -27,13 +27,13 @@ local function parts_of(name)
    return parts
 end
 
-local function less(a, b)
-   for i = 1, math.min(#a, #b) do
-      if a[i] ~= b[i] then
-         return a[i] < b[i]
+local function comes_before(key, other)
+   for i = 1, math.min(#key, #other) do
+      if key[i] ~= other[i] then
+         return key[i] < other[i]
       end
    end
-   return #a < #b
+   return #key < #other
 end
 
 --- Nodes in the order of their names, numbers in them counted as numbers.
@@ -42,7 +42,7 @@ function order.by_name(topo)
    for n, name in ipairs(topo.nodes) do
       list[n], parts[n] = n, parts_of(name)
    end
-   table.sort(list, function(a, b) return less(parts[a], parts[b]) end)
+   table.sort(list, function(one, other) return comes_before(parts[one], parts[other]) end)
    return list
 end
 
@@ -55,9 +55,9 @@ local function nodes_by_key(topo, key)
          routers[#routers + 1] = r
       end
    end
-   table.sort(routers, function(a, b)
-      local ka, kb = key[a], key[b]
-      return less(ka, kb) or not less(kb, ka) and a < b
+   table.sort(routers, function(one, other)
+      local ka, kb = key[one], key[other]
+      return comes_before(ka, kb) or not comes_before(kb, ka) and one < other
    end)
    for _, r in ipairs(routers) do
       for _, n in ipairs(topo:at_home(r)) do
@@ -104,8 +104,8 @@ end
 
 local function mean_hops(topo, nodes, first, size)
    local sum, unreachable = 0, false
-   local count = each_pair(size, function(i, j)
-      local h = topo:hops(nodes[first + i], nodes[first + j])
+   local count = each_pair(size, function(one, other)
+      local h = topo:hops(nodes[first + one], nodes[first + other])
       unreachable = unreachable or h == math.huge
       sum = sum + h
    end)
@@ -170,12 +170,12 @@ local function count_nodes(topo, routers, from, to)
    return n
 end
 
-local function same_prefix(a, b, depth)
-   return a[depth] == b[depth]
+local function same_prefix(key, other, depth)
+   return key[depth] == other[depth]
 end
 
 -- Routers from … to share the parts of their keys before `depth`.
-local function split(self, from, to, depth)
+local function split_range(self, from, to, depth)
    local whole = count_nodes(self.topo, self.routers, from, to)
    if from == to or whole <= self.leaf then
       return { first = from, last = to, count = whole }
@@ -183,7 +183,7 @@ local function split(self, from, to, depth)
    local key, children, start = self.key, {}, from
    for i = from + 1, to + 1 do
       if i > to or not same_prefix(key[self.routers[i]], key[self.routers[start]], depth) then
-         local child = split(self, start, i - 1, depth + 1)
+         local child = split_range(self, start, i - 1, depth + 1)
          if child.count > 0 then
             children[#children + 1] = child
          end
@@ -198,20 +198,20 @@ end
 
 --- The trees that the keys of an order make: one, or one for each part that no link joins to the
 -- others, whose number their keys begin with.
--- @param o candidate with keys
+-- @param chosen candidate with keys
 -- @param leaf most nodes of a group that is not split further; 0: one router each
 -- @return array of groups { first, last (in o.routers), count = nodes, children = array of groups
 --   or nil }
-function order.groups(topo, o, leaf)
-   local self = { topo = topo, key = o.key, routers = o.routers, leaf = leaf }
+function order.groups(topo, chosen, leaf)
+   local self = { topo = topo, key = chosen.key, routers = chosen.routers, leaf = leaf }
    if not islands.are_several(topo) then
-      return { split(self, 1, #o.routers, 1) }
+      return { split_range(self, 1, #chosen.routers, 1) }
    end
    local list, start = {}, 1
-   for i = 2, #o.routers + 1 do
-      local r = o.routers[i]
-      if not r or not same_prefix(o.key[r], o.key[o.routers[start]], 1) then
-         list[#list + 1], start = split(self, start, i - 1, 2), i
+   for i = 2, #chosen.routers + 1 do
+      local r = chosen.routers[i]
+      if not r or not same_prefix(chosen.key[r], chosen.key[chosen.routers[start]], 1) then
+         list[#list + 1], start = split_range(self, start, i - 1, 2), i
       end
    end
    return list

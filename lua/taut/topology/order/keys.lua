@@ -20,7 +20,7 @@ local function each_router(topo, fn)
 end
 
 -- To and fro: every other line runs backwards, so that no step of the line is longer than one.
-local function snake(at, dims)
+local function snake_place(at, dims)
    local key, back = {}, false
    for i, len in ipairs(dims) do
       key[i] = back and len - 1 - at[i] or at[i]
@@ -60,27 +60,29 @@ local function box_size(topo)
    return math.min(32, #topo.nodes // 8)
 end
 
-local function grid(topo)
+local function grid_keys(topo)
    return {
       { name = "snake", about = "to and fro along the last dimension, then the one before",
-         leaf = box_size(topo), name_of = box_name, key = each_router(topo, function(r)
-            return snake(topo:coordinates(r), topo.dims)
+         leaf = box_size(topo), name_of = box_name, key = each_router(topo, function(router)
+            return snake_place(topo:coordinates(router), topo.dims)
          end) },
       { name = "hilbert", about = "a Hilbert curve over halves of each dimension",
-         leaf = box_size(topo), key = each_router(topo, function(r)
-            return hilbert.key(topo:coordinates(r), topo.dims)
+         leaf = box_size(topo), key = each_router(topo, function(router)
+            return hilbert.key(topo:coordinates(router), topo.dims)
          end), name_of = box_name },
    }
 end
 
-local function rows(topo)
+local function rows_of(topo)
    return { { name = "rows", about = "row by row, plane by plane",
-      key = each_router(topo, function(r) return topo:coordinates(r) end), name_of = box_name } }
+      key = each_router(topo, function(router)
+         return topo:coordinates(router)
+      end), name_of = box_name } }
 end
 
-local function groups(topo)
+local function group_keys(topo)
    return { { name = "groups", about = "group by group, row by row",
-      key = each_router(topo, function(r) return topo:coordinates(r) end),
+      key = each_router(topo, function(router) return topo:coordinates(router) end),
       name_of = group_name } }
 end
 
@@ -149,12 +151,12 @@ local function parts_up_to(topo, next_to, level, most)
    return part
 end
 
--- Routers in the order of a walk outwards from r, those with few neighbours first.
+-- Routers in the order of a walk outwards from a router, those with few neighbours first.
 -- Source of the order: E. Cuthill, J. McKee, "Reducing the bandwidth of sparse symmetric
 -- matrices" (1969).
-local function outwards(topo, next_to, r, seen)
-   local list, i = { r }, 1
-   seen[r] = true
+local function walk_outwards(topo, next_to, router, seen)
+   local list, i = { router }, 1
+   seen[router] = true
    while list[i] do
       local more = {}
       for s in pairs(next_to[list[i]]) do
@@ -162,9 +164,9 @@ local function outwards(topo, next_to, r, seen)
             seen[s], more[#more + 1] = true, s
          end
       end
-      table.sort(more, function(a, b)
-         local na, nb = #topo:links_of(a), #topo:links_of(b)
-         return na ~= nb and na < nb or na == nb and a < b
+      table.sort(more, function(one, other)
+         local na, nb = #topo:links_of(one), #topo:links_of(other)
+         return na ~= nb and na < nb or na == nb and one < other
       end)
       table.move(more, 1, #more, #list + 1, list)
       i = i + 1
@@ -174,54 +176,56 @@ end
 
 -- Where all routers have nodes there are no levels: from one end of the fabric to the other, in
 -- parts of 8 and 64 routers.
-local function walk(topo, next_to)
+local function walk_fabric(topo, next_to)
    local place, seen, n = {}, {}, 0
    for r = 0, topo.routers - 1 do
       if not seen[r] then
-         local far = outwards(topo, next_to, r, {})
-         for _, s in ipairs(outwards(topo, next_to, far[#far], seen)) do
+         local far = walk_outwards(topo, next_to, r, {})
+         for _, s in ipairs(walk_outwards(topo, next_to, far[#far], seen)) do
             place[s], n = n, n + 1
          end
       end
    end
    return { { name = "walk", about = "outwards from one end of the fabric", name_of = pod_name,
-      key = each_router(topo, function(r)
-         return { place[r] // 64, place[r] // 8, place[r] }
+      key = each_router(topo, function(router)
+         return { place[router] // 64, place[router] // 8, place[router] }
       end) } }
 end
 
 --- Switches below which routers are connected without going higher: leaf, pod, whole.
-local function tree(topo)
+local function keys_of_tree(topo)
    local next_to = adjacency(topo)
    local level, top = levels_of(topo, next_to), 0
    for _, l in pairs(level) do
       top = math.max(top, l)
    end
    if top == 0 then
-      return walk(topo, next_to)
+      return walk_fabric(topo, next_to)
    end
-   local parts = tables.fill(1, top, function(l) return parts_up_to(topo, next_to, level, l) end)
+   local parts = tables.fill(1, top, function(most)
+      return parts_up_to(topo, next_to, level, most)
+   end)
    return { { name = "tree", about = "switch by switch, pod by pod",
-      key = each_router(topo, function(r)
+      key = each_router(topo, function(router)
          local key = {}
          for l = top, 1, -1 do
-            key[#key + 1] = parts[l][r]
+            key[#key + 1] = parts[l][router]
          end
-         key[#key + 1] = r
+         key[#key + 1] = router
          return key
       end), name_of = pod_name } }
 end
 
 ---------------------------------------------------------------- registry
 
-local of_kind = { torus = grid, mesh = grid, hyperx = rows, dragonfly = groups }
+local of_kind = { torus = grid_keys, mesh = grid_keys, hyperx = rows_of, dragonfly = group_keys }
 
 --- The nodes of a part that no link joins to the others stay together.
 -- @return array of { name =, about =, key = { [router] = array of numbers },
 --   name_of = function(topo, routers, first, last) that names a group,
 --   leaf = most nodes of a group that is not split further, or nil: one router each }
 function keys.of(topo)
-   local list = (of_kind[topo.kind_name] or tree)(topo)
+   local list = (of_kind[topo.kind_name] or keys_of_tree)(topo)
    if islands.are_several(topo) then
       local part = islands.of(topo).of_router
       for _, k in ipairs(list) do

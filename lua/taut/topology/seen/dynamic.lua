@@ -44,10 +44,10 @@ end
 -- Links that no test can reach: those of routers all of whose nodes are away, both directions.
 local function unreached(topo)
    local seen, list = {}, {}
-   local function add(c)
-      if c and not seen[c] then
-         seen[c] = true
-         list[#list + 1] = c
+   local function add_component(component)
+      if component and not seen[component] then
+         seen[component] = true
+         list[#list + 1] = component
       end
    end
    local looked = {}
@@ -59,8 +59,8 @@ local function unreached(topo)
             here = here or not topo.away[other]
          end
          for _, c in ipairs(not here and topo:links_of(r) or {}) do
-            add(c)
-            add(topo:opposite(c))
+            add_component(c)
+            add_component(topo:opposite(c))
          end
          looked[r or -1] = true
       end

@@ -7,8 +7,8 @@ local tables = require "taut.base.tables"
 local swept = {}
 
 -- "A B" → how many cables, A before B; of the topology's links, and of the sweep's.
-local function key(a, b)
-   return a < b and a .. " " .. b or b .. " " .. a
+local function pair_key(name, other)
+   return name < other and name .. " " .. other or other .. " " .. name
 end
 
 local function cables_of(topo)
@@ -16,7 +16,7 @@ local function cables_of(topo)
    for c = topo.first_link, #topo.components do
       local from, to = topo.router_name[topo:from(c)], topo.router_name[topo:to(c)]
       if topo:is_there(c) and from < to then
-         local k = key(from, to)
+         local k = pair_key(from, to)
          count[k] = (count[k] or 0) + (topo.cables and topo.cables[c] or 1)
       end
    end
@@ -34,9 +34,9 @@ local function take_host(topo, out, name, router)
    end
 end
 
-local function is_on(topo, n, routers)
+local function is_on(topo, node, routers)
    for rail = 1, topo.rails do
-      if routers[topo.router_name[topo:router(n, rail)]] then
+      if routers[topo.router_name[topo:router(node, rail)]] then
          return true
       end
    end
@@ -47,9 +47,9 @@ end
 local function fabric_of(topo, rows)
    local best, most
    for _, f in ipairs(topo.fabrics or {}) do
-      local seen = tables.sum(rows, function(l)
-         return (topo.router_id[f.name .. ":" .. l.a.node] and 1 or 0)
-            + (topo.router_id[f.name .. ":" .. l.b.node] and 1 or 0)
+      local seen = tables.sum(rows, function(link)
+         return (topo.router_id[f.name .. ":" .. link.a.node] and 1 or 0)
+            + (topo.router_id[f.name .. ":" .. link.b.node] and 1 or 0)
       end)
       if not best or seen > most then
          best, most = f, seen
@@ -59,13 +59,13 @@ local function fabric_of(topo, rows)
 end
 
 -- One fabric as its own programs call it.
-local function bare(f)
+local function bare_names(fabric)
    local id, names = {}, {}
-   for r, name in pairs(f.topo.router_name) do
-      local own = name:sub(#f.name + 2)
+   for r, name in pairs(fabric.topo.router_name) do
+      local own = name:sub(#fabric.name + 2)
       id[own], names[r] = r, own
    end
-   return setmetatable({ router_id = id, router_name = names }, { __index = f.topo })
+   return setmetatable({ router_id = id, router_name = names }, { __index = fabric.topo })
 end
 
 --- Compare.
@@ -74,14 +74,14 @@ end
 --   moved = hosts on another switch, hosts_unknown = hosts that the topology does not have }
 function swept.compare(topo, rows)
    local f = fabric_of(topo, rows)
-   topo = f and bare(f) or topo
+   topo = f and bare_names(f) or topo
    local out = { cables = 0, differ = {}, moved = {}, hosts_unknown = {}, hosts = {} }
    local want, have = cables_of(topo), {}
    for _, link in ipairs(rows) do
       local a, b = link.a.node, link.b.node
       if topo.router_id[a] and topo.router_id[b] then
          out.cables = out.cables + 1
-         have[key(a, b)] = (have[key(a, b)] or 0) + 1
+         have[pair_key(a, b)] = (have[pair_key(a, b)] or 0) + 1
       elseif topo.router_id[a] or topo.router_id[b] then
          take_host(topo, out, topo.router_id[a] and b or a, topo.router_id[a] and a or b)
       end
@@ -101,7 +101,7 @@ function swept.compare(topo, rows)
       end
    end
    out.hosts = nil
-   table.sort(out.differ, function(x, y) return x.text < y.text end)
+   table.sort(out.differ, function(one, other) return one.text < other.text end)
    table.sort(out.moved)
    return out
 end

@@ -8,7 +8,7 @@ Traces.__index = Traces
 
 local KEPT = 32 -- places that did not fit
 
-local function note(self, text)
+local function note_odd(self, text)
    local o = self.by_text[text]
    if not o and #self.odd < KEPT then
       o = { text = text, count = 0 }
@@ -19,26 +19,27 @@ local function note(self, text)
    end
 end
 
--- Can a way that goes by this stage come to router r?
-local function comes_to(topo, stage, r)
+-- Can a way that goes by this stage come to the router?
+local function comes_to(topo, stage, router)
    if type(stage) == "table" then
-      return stage.to[r] ~= nil
+      return stage.to[router] ~= nil
    end
-   return topo:to(stage) == r
+   return topo:to(stage) == router
 end
 
--- What router i of a way answered; the first one is asked at a port for nodes, which nobody names.
-local function take_one(self, topo, stage, address, i)
+-- What one router of a way answered; the first one is asked at a port for nodes, which nobody
+-- names.
+local function take_one(self, topo, stage, address, index)
    local c = topo.asked_at.link[address]
    local r = c and topo:to(c) or topo.asked_at.router[address]
    self.answers = self.answers + 1
    if not r then
       self.unknown = self.unknown + 1
-      note(self, ("%s answered, which topology.addresses does not have"):format(address))
+      note_odd(self, ("%s answered, which topology.addresses does not have"):format(address))
    elseif not comes_to(topo, stage, r) then
       self.elsewhere = self.elsewhere + 1
-      note(self, ("%s answered as router %d of a way that is not by it"):format(
-         topo.router_name[r], i))
+      note_odd(self, ("%s answered as router %d of a way that is not by it"):format(
+         topo.router_name[r], index))
    end
 end
 
@@ -48,7 +49,7 @@ local function look_between(self, topo, before, after)
    local is_odd = a and b and topo:to(a) ~= topo:from(b)
    self.torn = self.torn + (is_odd and 1 or 0)
    if is_odd then
-      note(self, ("%s and then %s answered, which no link is between"):format(
+      note_odd(self, ("%s and then %s answered, which no link is between"):format(
          topo.router_name[topo:to(a)], topo.router_name[topo:to(b)]))
    end
 end

@@ -24,15 +24,15 @@ local function coordinates(dims, router)
    return at
 end
 
-local function neighbour(self, router, d, step)
-   local stride, len = self.stride[d], self.dims[d]
+local function neighbour(self, router, dim, step)
+   local stride, len = self.stride[dim], self.dims[dim]
    local x = router // stride % len
    return router + ((x + step) % len - x) * stride
 end
 
--- Port of the far end of the cable that leaves by dimension d in this direction.
-local function far_sign(self, d, sign)
-   if self.dims[d] == 2 and not self.two_cables[d] then
+-- Port of the far end of the cable that leaves by a dimension in this direction.
+local function far_sign(self, dim, sign)
+   if self.dims[dim] == 2 and not self.two_cables[dim] then
       return sign
    end
    return sign == "+" and "-" or "+"
@@ -40,17 +40,17 @@ end
 
 local NONE, BOTH, UP, DOWN = {}, { "+", "-" }, { "+" }, { "-" }
 
--- Directions in which a router has a link in dimension d.
-local function signs(self, d, x)
-   local len = self.dims[d]
+-- Directions in which a router has a link in a dimension.
+local function signs_at(self, dim, coordinate)
+   local len = self.dims[dim]
    if len == 1 then
       return NONE
-   elseif len == 2 and not self.two_cables[d] then
+   elseif len == 2 and not self.two_cables[dim] then
       return UP
-   elseif self.wrap[d] then
+   elseif self.wrap[dim] then
       return BOTH
    end
-   return x == 0 and UP or x == len - 1 and DOWN or BOTH
+   return coordinate == 0 and UP or coordinate == len - 1 and DOWN or BOTH
 end
 
 ---------------------------------------------------------------- building
@@ -63,21 +63,21 @@ local function router_names(self)
    return names
 end
 
--- The ports of a router at coordinate x of dimension d: what is the same for all such routers.
-local function ports_at(self, conf, d, x)
-   local letter, list = settings.LETTERS[d], {}
-   for i, sign in ipairs(signs(self, d, x)) do
+-- The ports of a router at a coordinate of a dimension: what is the same for all such routers.
+local function ports_at(self, conf, dim, coordinate)
+   local letter, list = settings.LETTERS[dim], {}
+   for i, sign in ipairs(signs_at(self, dim, coordinate)) do
       local step = sign == "+" and 1 or -1
-      local class = self.layout and self.layout.class(letter, step > 0 and x
-         or (x - 1) % self.dims[d]) or letter
+      local class = self.layout and self.layout.class(letter, step > 0 and coordinate
+         or (coordinate - 1) % self.dims[dim]) or letter
       local cap, err = settings.capacity_of(conf, letter .. sign, class, self.layout)
       if not cap then
          return nil, err
       end
-      local far = 2 * (d - 1) + (far_sign(self, d, sign) == "+" and 0 or 1)
+      local far = 2 * (dim - 1) + (far_sign(self, dim, sign) == "+" and 0 or 1)
       list[i] = { name = letter .. sign, class = class, capacity = cap, far = far,
-         code = 2 * (d - 1) + (sign == "+" and 0 or 1),
-         move = ((x + step) % self.dims[d] - x) * self.stride[d] }
+         code = 2 * (dim - 1) + (sign == "+" and 0 or 1),
+         move = ((coordinate + step) % self.dims[dim] - coordinate) * self.stride[dim] }
    end
    return list
 end
@@ -158,19 +158,19 @@ local function by_position(self, conf)
 end
 
 local function place_nodes(self, conf)
-   local function index(at)
+   local function index_of(at)
       return (at[1] * self.dims[2] + at[2]) * self.dims[3] + at[3]
    end
-   local function words(r)
-      return table.concat(coordinates(self.dims, r), ",")
+   local function coordinates_in_words(router)
+      return table.concat(coordinates(self.dims, router), ",")
    end
    if conf.at and not conf.is_checked then
-      return from_slurm.place(conf, index)
+      return from_slurm.place(conf, index_of)
    end
    local names, router_of = by_position(self, conf)
    local ok, err = true, nil
    if names and conf.at then
-      ok, err = from_slurm.check(conf, names, router_of, index, words)
+      ok, err = from_slurm.check(conf, names, router_of, index_of, coordinates_in_words)
    end
    if not ok then
       return nil, err
@@ -179,7 +179,7 @@ local function place_nodes(self, conf)
 end
 
 -- Coordinates that Slurm gave are part of the wiring, too.
-local function describe(self, conf)
+local function describe_torus(self, conf)
    local words = ("%s %s/%d %s"):format(self.kind_name, table.concat(self.dims, "x"),
       self.nodes_per_router, conf.nodes)
    words = conf.layout and words .. " " .. conf.layout or words
@@ -247,7 +247,8 @@ function torus.build(conf)
       return nil, err
    end
    local topo
-   topo, err = base.new(Torus, { kind_name = f.kind_name, label = describe(f, conf), nodes = names,
+   topo, err = base.new(Torus, { kind_name = f.kind_name, label = describe_torus(f, conf),
+      nodes = names,
       router_of = router_of, router_name = router_names(f), tx = port.tx, rx = port.rx,
       links = links, engine = "torus", fields = f, params = { dims = f.dims, wraps = f.wrap,
          tie_minus = f.tie_minus, order = f.order, no_retry = f.no_retry, port = links.code } })
@@ -274,14 +275,14 @@ function Torus:router_at(at)
 end
 
 --- Where a component is, in words of the machine room.
-function Torus:place(c)
-   local node = self:node_of(c)
+function Torus:place(component)
+   local node = self:node_of(component)
    if not self.layout then
-      return self:cable(c)
+      return self:cable(component)
    elseif node then
       return self.layout.cname(self:router(node))
    end
-   return self.layout.words(self:class(c), self:from(c), self:to(c))
+   return self.layout.words(self:class(component), self:from(component), self:to(component))
 end
 
 --- Words for failed links that leave no route: where they are.
@@ -319,7 +320,7 @@ function Torus:neighbours(by_router)
    for r in pairs(by_router) do
       for d, len in ipairs(self.dims) do
          local x = r // self.stride[d] % len
-         for _, sign in ipairs(signs(self, d, x)) do
+         for _, sign in ipairs(signs_at(self, d, x)) do
             local to = neighbour(self, r, d, sign == "+" and 1 or -1)
             if by_router[to] then
                local key = ("%d%s%d"):format(d, sign, x % 2)
@@ -332,9 +333,9 @@ function Torus:neighbours(by_router)
          end
       end
    end
-   table.sort(groups, function(a, b) return a.key < b.key end)
+   table.sort(groups, function(one, other) return one.key < other.key end)
    for _, g in ipairs(groups) do
-      table.sort(g.pairs, function(a, b) return a[1] < b[1] end)
+      table.sort(g.pairs, function(one, other) return one[1] < other[1] end)
    end
    return groups
 end

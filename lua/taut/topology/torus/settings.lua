@@ -9,8 +9,8 @@ local settings = {}
 
 settings.LETTERS = { "X", "Y", "Z", "A", "B", "C" }
 
-local function is_count(v, least)
-   return math.type(v) == "integer" and v >= least
+local function is_count(value, least)
+   return math.type(value) == "integer" and value >= least
 end
 
 local function check_dims(dims)
@@ -105,12 +105,12 @@ local function per_dimension(conf, name, dims, default, check)
    return out
 end
 
-local function is_flag(v)
-   return type(v) == "boolean"
+local function is_flag(value)
+   return type(value) == "boolean"
 end
 
-local function is_sign(v)
-   return v == "+" or v == "-"
+local function is_sign(value)
+   return value == "+" or value == "-"
 end
 
 -- "XYZ" as numbers from 0.

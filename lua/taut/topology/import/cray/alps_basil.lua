@@ -41,7 +41,7 @@ local function add_node(st, src, line, attrs)
       role = attrs.role and attrs.role:lower(), state = attrs.state and attrs.state:lower() }
 end
 
-local function response(src, line, attrs)
+local function check_response(src, line, attrs)
    if attrs.status and attrs.status:upper() ~= "SUCCESS" then
       src:fail(line, "a response with status %s, expected SUCCESS", quote(attrs.status))
    end
@@ -53,7 +53,7 @@ local function parse(src)
       if depth == 1 and name ~= "BasilResponse" then
          src:fail(line, "%s, expected BasilResponse", quote(name))
       elseif name == "ResponseData" then
-         response(src, line, attrs)
+         check_response(src, line, attrs)
       elseif name == "Inventory" then
          st.inventory = true
       elseif name == "Node" and st.inventory then

@@ -25,13 +25,13 @@ cray.node = Ct(blade * "n" * Cg(number, "node"))
 cray.aries = Ct(blade * "a0")
 
 --- Name of a blade.
-function cray.blade_name(t)
-   return ("c%d-%dc%ds%d"):format(t.column, t.row, t.cage, t.slot)
+function cray.blade_name(place)
+   return ("c%d-%dc%ds%d"):format(place.column, place.row, place.cage, place.slot)
 end
 
 -- Are these nodes of an Aries machine (16 slots in a chassis) or of Gemini (8)?
 local function is_aries(list)
-   return tables.any(list, function(t) return t.place.slot > 7 end)
+   return tables.any(list, function(node) return node.place.slot > 7 end)
 end
 
 --- What is wrong with a place, in words, or nil.
@@ -51,31 +51,31 @@ function cray.nid_name(nid)
 end
 
 --- Put nodes on their routers.
--- @param w wiring being made
+-- @param made wiring being made
 -- @param list array of { line, name, nid, place = cname table, role, state, coord }
 -- @param aries true where the routers are known to be Aries; nil: told by the slots
-function cray.place(w, list, aries)
+function cray.place(made, list, aries)
    local lines = {}
    aries = aries or is_aries(list)
    for _, t in ipairs(list) do
       local p = t.place
       local cname = cray.blade_name(p) .. "n" .. p.node
       if lines[cname] then
-         w.src:fail(t.line, "%s stands here and in line %d, expected one node at a place", cname,
+         made.src:fail(t.line, "%s stands here and in line %d, expected one node at a place", cname,
             lines[cname])
       end
       lines[cname] = t.line
       local router = cray.blade_name(p) .. (aries and "a0" or "g" .. p.node // 2)
-      local r = w.router_at[router]
+      local r = made.router_at[router]
       if not r then
          local _
-         _, r = w:router(t.line, { name = router, place = cray.blade_name(p), coord = t.coord,
+         _, r = made:router(t.line, { name = router, place = cray.blade_name(p), coord = t.coord,
             row = aries and p.column % 2 * 3 + p.cage or nil, col = aries and p.slot or nil })
       elseif t.coord and table.concat(t.coord, ".") ~= table.concat(r.coord, ".") then
-         w.src:fail(t.line, "%s has coordinates %s, its neighbour on %s in line %d has %s", t.name,
-            table.concat(t.coord, ","), router, w.lines[r], table.concat(r.coord, ","))
+         made.src:fail(t.line, "%s has coordinates %s, its neighbour on %s in line %d has %s",
+            t.name, table.concat(t.coord, ","), router, made.lines[r], table.concat(r.coord, ","))
       end
-      w:node(t.line, { name = t.name, nid = t.nid, place = cname, role = t.role, state = t.state,
+      made:node(t.line, { name = t.name, nid = t.nid, place = cname, role = t.role, state = t.state,
          coord = t.coord, rails = { { router = r.index, port = "n" .. p.node } } })
    end
 end
@@ -129,7 +129,7 @@ end
 -- @param source as of wiring.new
 function cray.inventory(importer, list, source)
    -- nodes at their routers; a dump they are added to is of Aries
-   local function placed(src, aries)
+   local function place_on_routers(src, aries)
       local nodes = list(src)
       local w = wiring.new(src, source)
       cray.place(w, nodes, aries)
@@ -137,14 +137,14 @@ function cray.inventory(importer, list, source)
    end
    -- nodes at their routers, but no cables.
    function importer.read(src, opts)
-      local w = placed(src)
+      local w = place_on_routers(src)
       src:note(1, "the file tells no cables, expected to be added to an rtr dump")
       w:only(opts.nodes, true)
       return w:finish()
    end
    -- its nodes at a dump's routers
    function importer.apply(given, src)
-      local w = placed(src, true)
+      local w = place_on_routers(src, true)
       local nodes = w:finish()
       nodes.node_line = w.lines
       cray.merge(given, src, nodes)

@@ -30,86 +30,87 @@ local link = Ct(Cg(place, "here") * sep * Cg(kind_word, "kind") * sep *
    "->" * sep * (Cg(place, "there") + Cg(C(P "unused" + "processor"), "none")) * eol)
 local ignored = eol + ws * "#"
 
-local function router_of(st, w, src, n, p)
-   local r = w.router_at[p.router]
+local function router_of(st, made, src, line, spot)
+   local r = made.router_at[spot.router]
    if not r then
-      local name = cray.aries:match(p.router)
+      local name = cray.aries:match(spot.router)
       local wrong = name and cray.trouble(name)
       if not name or wrong then
-         src:fail(n, "%s: %s", p.router, wrong or "not the name of a router")
+         src:fail(line, "%s: %s", spot.router, wrong or "not the name of a router")
       end
-      local key = p.x .. "." .. p.y .. "." .. p.z
+      local key = spot.x .. "." .. spot.y .. "." .. spot.z
       if st.at[key] then
-         src:fail(n, "coordinates %s are those of %s in line %d and of %s", key, st.at[key].name,
-            w.lines[st.at[key]], p.router)
+         src:fail(line, "coordinates %s are those of %s in line %d and of %s", key, st.at[key].name,
+            made.lines[st.at[key]], spot.router)
       end
       local _
-      _, r = w:router(n, { name = p.router, group = p.x, row = p.y, col = p.z,
-         coord = { p.x, p.y, p.z } })
+      _, r = made:router(line, { name = spot.router, group = spot.x, row = spot.y, col = spot.z,
+         coord = { spot.x, spot.y, spot.z } })
       st.at[key] = r
       st.ends[r] = {}
-   elseif r.group ~= p.x or r.row ~= p.y or r.col ~= p.z then
-      src:fail(n, "%s has coordinates (%d:%d:%d), in line %d it has (%d:%d:%d)", p.router, p.x, p.y,
-         p.z, w.lines[r], r.group, r.row, r.col)
+   elseif r.group ~= spot.x or r.row ~= spot.y or r.col ~= spot.z then
+      src:fail(line, "%s has coordinates (%d:%d:%d), in line %d it has (%d:%d:%d)", spot.router,
+         spot.x, spot.y, spot.z, made.lines[r], r.group, r.row, r.col)
    end
    return r
 end
 
 -- What a cable of a kind joins: green one chassis, black one column of a group, blue two groups.
-local function check_kind(src, n, kind, a, b)
-   local is = a.group ~= b.group and "blue" or a.row == b.row and "green" or
-      a.col == b.col and "black"
+local function check_kind(src, line, kind, here, there)
+   local is = here.group ~= there.group and "blue" or here.row == there.row and "green" or
+      here.col == there.col and "black"
    if is ~= kind then
-      src:fail(n, "a %s link from %s to %s, expected green inside of a chassis, black between \z
-         chassis of a group in one slot, blue between groups", kind, a.name, b.name)
+      src:fail(line, "a %s link from %s to %s, expected green inside of a chassis, black between \z
+         chassis of a group in one slot, blue between groups", kind, here.name, there.name)
    end
 end
 
 -- Each cable stands twice, once at each end: the second time it becomes one.
-local function add_link(st, w, src, n, t, r, far)
-   local back = st.ends[far][t.there.tile]
+local function add_link(st, made, src, line, told, far_router, far)
+   local back = st.ends[far][told.there.tile]
    if not back then
       return
    end
-   if back.far ~= r or back.far_tile ~= t.here.tile or back.kind ~= t.kind then
-      src:fail(n, "%s%s leads to %s%s, which leads to %s%s (%s) in line %d instead", r.name,
-         t.here.tile, far.name, t.there.tile, back.far and back.far.name or "nothing",
-         back.far_tile or "", back.kind, back.line)
+   if back.far ~= far_router or back.far_tile ~= told.here.tile or back.kind ~= told.kind then
+      src:fail(line, "%s%s leads to %s%s, which leads to %s%s (%s) in line %d instead",
+         far_router.name, told.here.tile, far.name, told.there.tile, back.far and back.far.name
+         or "nothing", back.far_tile or "", back.kind, back.line)
    end
-   back.met, st.ends[r][t.here.tile].met = true, true
-   w:cable { a = far.index, a_port = t.there.tile, b = r.index, b_port = t.here.tile,
-      kind = t.kind, Bps = TILE_BPS[t.kind] }
+   back.met, st.ends[far_router][told.here.tile].met = true, true
+   made:cable { a = far.index, a_port = told.there.tile, b = far_router.index,
+      b_port = told.here.tile,
+      kind = told.kind, Bps = TILE_BPS[told.kind] }
 end
 
-local function read_link(st, w, src, n, t)
-   local r = router_of(st, w, src, n, t.here)
+local function read_link(st, made, src, line, told)
+   local r = router_of(st, made, src, line, told.here)
    local ends = st.ends[r]
-   if ends[t.here.tile] then
-      src:fail(n, "%s%s stands here and in line %d, expected it once", r.name, t.here.tile,
-         ends[t.here.tile].line)
+   if ends[told.here.tile] then
+      src:fail(line, "%s%s stands here and in line %d, expected it once", r.name, told.here.tile,
+         ends[told.here.tile].line)
    end
-   local own = { line = n, kind = t.kind }
-   ends[t.here.tile] = own
-   if (t.kind == "ptile") ~= (t.none == "processor") then
-      src:fail(n, "a %s tile that leads to %s", t.kind, t.none or t.there.router)
+   local own = { line = line, kind = told.kind }
+   ends[told.here.tile] = own
+   if (told.kind == "ptile") ~= (told.none == "processor") then
+      src:fail(line, "a %s tile that leads to %s", told.kind, told.none or told.there.router)
    end
-   if t.there then
-      local far = router_of(st, w, src, n, t.there)
+   if told.there then
+      local far = router_of(st, made, src, line, told.there)
       if far == r then
-         src:fail(n, "%s%s leads to its own router", r.name, t.here.tile)
+         src:fail(line, "%s%s leads to its own router", r.name, told.here.tile)
       end
-      check_kind(src, n, t.kind, r, far)
-      own.far, own.far_tile = far, t.there.tile
-      add_link(st, w, src, n, t, r, far)
-   elseif t.none == "unused" then
-      st.unused[t.kind] = (st.unused[t.kind] or 0) + 1
+      check_kind(src, line, told.kind, r, far)
+      own.far, own.far_tile = far, told.there.tile
+      add_link(st, made, src, line, told, r, far)
+   elseif told.none == "unused" then
+      st.unused[told.kind] = (st.unused[told.kind] or 0) + 1
    end
 end
 
 -- The first link whose far end is not described, if there is one.
-local function half_connected(st, w, src)
+local function half_connected(st, made, src)
    local first, from
-   for _, r in ipairs(w.routers) do
+   for _, r in ipairs(made.routers) do
       for name, own in pairs(st.ends[r]) do
          if own.far and not own.met and (not first or own.line < first.line) then
             first, from = own, r.name .. name

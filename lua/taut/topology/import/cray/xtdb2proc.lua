@@ -27,23 +27,23 @@ local NEEDED = { "slot", "cage", "cab_position", "cab_row", "x_coord", "y_coord"
 local NUMBERS = { slot = 15, cage = 2, cab_position = 4095, cab_row = 4095, x_coord = 4095,
    y_coord = 4095, z_coord = 4095, processor_id = 1 << 24, cpu = 3 }
 
-local function fields(src, n, pairs_)
+local function fields_of(src, line, pairs_)
    local f = {}
    for _, p in ipairs(pairs_) do
       if f[p[1]] then
-         src:fail(n, "%s stands twice", quote(p[1]))
+         src:fail(line, "%s stands twice", quote(p[1]))
       end
       f[p[1]] = p[2]
    end
    for _, name in ipairs(NEEDED) do
       if not f[name] then
-         src:fail(n, "no %s, expected one", name)
+         src:fail(line, "no %s, expected one", name)
       end
       local most = NUMBERS[name]
       if most then
          local v = f[name]:match "^%d%d?%d?%d?%d?%d?%d?%d?$" and math.tointeger(tonumber(f[name]))
          if not v or v > most then
-            src:fail(n, "%s=%s, expected a whole number 0 to %d", name, quote(f[name]), most)
+            src:fail(line, "%s=%s, expected a whole number 0 to %d", name, quote(f[name]), most)
          end
          f[name] = v
       end
@@ -59,7 +59,7 @@ local function read_nodes(src)
          if not pairs_ then
             src:fail(n, "%s, expected pairs such as 'cpu=0,slot=2,cage=0,...'", quote(line))
          end
-         local f = fields(src, n, pairs_)
+         local f = fields_of(src, n, pairs_)
          local nid = f.processor_id
          if nid_line[nid] then
             src:fail(n, "processor_id %d stands here and in line %d, expected it once", nid,
@@ -103,7 +103,7 @@ local function at_routers(src, list)
 end
 
 -- Gemini: nodes of one coordinate share a router, and a torus has a cable between neighbours.
-local function torus(src, list)
+local function make_torus(src, list)
    local w, dims, taken = wiring.new(src, "xtdb2proc"), { 1, 1, 1 }, {}
    for _, t in ipairs(list) do
       for d = 1, 3 do
@@ -138,7 +138,7 @@ function cray_xtdb2proc.read(src, opts)
       end
       src:note(1, "the file tells no cables, expected to be added to an rtr dump")
    else
-      w = torus(src, list)
+      w = make_torus(src, list)
    end
    w:only(opts.nodes, true)
    return w:finish()

@@ -10,7 +10,7 @@ local cray_xtprocadmin = { summary = "Cray xtprocadmin: nodes and their places; 
 local P, R, C, Cg, Ct = lpeg.P, lpeg.R, lpeg.C, lpeg.Cg, lpeg.Ct
 local ws, sep, number, eol = grammar.ws, grammar.sep, grammar.number, grammar.eol
 
-local hex = P "0x" * (grammar.hex * grammar.hex ^ -7 / function(s) return tonumber(s, 16) end)
+local hex = P "0x" * (grammar.hex * grammar.hex ^ -7 / function(text) return tonumber(text, 16) end)
 local word = C((R("az", "AZ", "09") + "_") ^ 1)
 local row = Ct(ws * Cg(number, "nid") * sep * Cg(hex, "hex") * sep * Cg(cray.node, "place") * sep *
    Cg(word, "role") * sep * Cg(word, "state") * sep * word * eol)

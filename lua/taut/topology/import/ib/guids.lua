@@ -12,7 +12,7 @@ local function guid_of(text)
 end
 
 -- One line: guid, name; nil for one without; false for one that is no entry.
-local function entry(line)
+local function parse_entry(line)
    local text = line:gsub("^%s+", "")
    if text == "" or text:sub(1, 1) == "#" then
       return nil
@@ -34,7 +34,7 @@ function names.read(path)
    local map, n = {}, 0
    for line in f:lines() do
       n = n + 1
-      local guid, name = entry(#line <= LINE_MAX and line or "x")
+      local guid, name = parse_entry(#line <= LINE_MAX and line or "x")
       if guid == false or guid and not name then
          f:close()
          return nil, ('%s:%d: expected 0xGUID "name", got "%s"'):format(path, n,

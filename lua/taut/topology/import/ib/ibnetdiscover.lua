@@ -54,45 +54,48 @@ local complaint = P "src/" * (1 - P ".c:") ^ 1 * ".c:" +
    P "ib" * (P "warn" + "panic" + "error") * ":"
 local difference = S "<>" * sep
 
-local function start_section(st, src, n, h)
-   local own = TYPE[h.kind]
-   if own ~= h.type then
-      src:fail(n, "a %s whose id begins with '%s-', expected the two to agree", h.type, h.kind)
+local function start_section(st, src, line, header)
+   local own = TYPE[header.kind]
+   if own ~= header.type then
+      src:fail(line, "a %s whose id begins with '%s-', expected the two to agree", header.type,
+         header.kind)
    end
-   if st.guid and st.guid ~= h.guid then
-      src:fail(n, "%s follows GUID %s of line %d, expected the same", quote(h.guid),
+   if st.guid and st.guid ~= header.guid then
+      src:fail(line, "%s follows GUID %s of line %d, expected the same", quote(header.guid),
          quote(st.guid), st.guid_line)
    end
-   local other = st.at[h.guid]
+   local other = st.at[header.guid]
    if other then
-      src:fail(n, "GUID %s stands here and in line %d, expected it once", quote(h.guid), other.line)
+      src:fail(line, "GUID %s stands here and in line %d, expected it once", quote(header.guid),
+         other.line)
    end
-   st.element = { type = h.type, guid = h.guid, desc = h.desc, lid = h.lid, nports = h.nports,
-      line = n, system = st.system, ports = {} }
-   st.at[h.guid] = st.element
+   st.element = { type = header.type, guid = header.guid, desc = header.desc, lid = header.lid,
+      nports = header.nports,
+      line = line, system = st.system, ports = {} }
+   st.at[header.guid] = st.element
    st.elements[#st.elements + 1] = st.element
    st.guid, st.system = nil, nil
 end
 
-local function add_port(st, src, n, p)
+local function add_port(st, src, line, told)
    local e = st.element
    if not e then
-      src:fail(n, "port %d before any node, expected a line such as 'Switch 36 \"S-...\"'",
-         p.number)
+      src:fail(line, "port %d before any node, expected a line such as 'Switch 36 \"S-...\"'",
+         told.number)
    end
-   if p.number > e.nports or p.number == 0 then
-      src:fail(n, "port %d of a node with %d ports", p.number, e.nports)
+   if told.number > e.nports or told.number == 0 then
+      src:fail(line, "port %d of a node with %d ports", told.number, e.nports)
    end
-   if e.ports[p.number] then
-      src:fail(n, "port %d stands here and in line %d, expected it once", p.number,
-         e.ports[p.number].line)
+   if e.ports[told.number] then
+      src:fail(line, "port %d stands here and in line %d, expected it once", told.number,
+         e.ports[told.number].line)
    end
-   if not p.width and not st.no_rate then
+   if not told.width and not st.no_rate then
       st.no_rate = true
-      src:note(n, "ports without a rate: give --capacity, or it is learned")
+      src:note(line, "ports without a rate: give --capacity, or it is learned")
    end
-   p.line = n
-   e.ports[p.number] = p
+   told.line = line
+   e.ports[told.number] = told
 end
 
 -- Files of other programs that are taken for ours: how a line of theirs begins, whose it is.
@@ -121,27 +124,27 @@ local function dialect_of(line)
 end
 
 -- One line of the form in sections.
-local function section_line(st, src, n, line)
+local function section_line(st, src, line_number, line)
    local p = port:match(line)
    if p then
-      return add_port(st, src, n, p)
+      return add_port(st, src, line_number, p)
    elseif ignored:match(line) then
       st.system = system:match(line) or st.system
       return
    end
    local h = heading:match(line)
    if h then
-      return start_section(st, src, n, h)
+      return start_section(st, src, line_number, h)
    end
    local s = setting:match(line)
    if s then
-      st.guid, st.guid_line = s[2], n
+      st.guid, st.guid_line = s[2], line_number
    elseif complaint:match(line) then
-      src:note(n, "%s is no part of the fabric", quote(line))
+      src:note(line_number, "%s is no part of the fabric", quote(line))
    elseif difference:match(line) then
-      src:fail(n, "%s is what --diff prints, expected a whole fabric", quote(line))
+      src:fail(line_number, "%s is what --diff prints, expected a whole fabric", quote(line))
    else
-      src:fail(n, "%s%s, expected a node, one of its ports, or a comment", quote(line),
+      src:fail(line_number, "%s%s, expected a node, one of its ports, or a comment", quote(line),
          dialect_of(line))
    end
 end
@@ -163,47 +166,52 @@ local alone = P "'" * Cg(grammar.upto(P "'" * eol), "desc") * "'" * eol +
 local port_line = Ct(ws * here * (joined + alone))
 local looks_like_ports = ws * kind * sep * grammar.digit
 
-local function element_of(st, src, n, t)
-   local e, is_switch = st.at[t.guid], t.type == "switch"
+local function element_of(st, src, line_number, told)
+   local e, is_switch = st.at[told.guid], told.type == "switch"
    if not e then
-      e = { type = t.type, guid = t.guid, desc = t.desc, lid = is_switch and t.lid or nil,
-         line = n, ports = {}, nports = 0, only_port = not is_switch and t.port or nil }
-      st.at[t.guid] = e
+      e = { type = told.type, guid = told.guid, desc = told.desc, lid = is_switch and told.lid
+         or nil,
+         line = line_number, ports = {}, nports = 0, only_port = not is_switch and told.port
+            or nil }
+      st.at[told.guid] = e
       st.elements[#st.elements + 1] = e
-   elseif e.type ~= t.type then
-      src:fail(n, "GUID %s is a %s here and a %s in line %d", quote(t.guid), t.type, e.type, e.line)
+   elseif e.type ~= told.type then
+      src:fail(line_number, "GUID %s is a %s here and a %s in line %d", quote(told.guid), told.type,
+         e.type, e.line)
    end
    return e
 end
 
-local function port_report_line(st, src, n, line)
+local function port_report_line(st, src, line_number, line)
    if ignored:match(line) then
       return
    end
    local t = port_line:match(line)
    if not t then
       if complaint:match(line) then
-         return src:note(n, "%s is no part of the fabric", quote(line))
+         return src:note(line_number, "%s is no part of the fabric", quote(line))
       end
-      src:fail(n, "%s, expected a line such as 'SW 1 1 0x... 4x EDR - CA 2 1 0x... ( 'a' - 'b' )'",
+      src:fail(line_number,
+         "%s, expected a line such as 'SW 1 1 0x... 4x EDR - CA 2 1 0x... ( 'a' - 'b' )'",
          quote(line))
    end
-   local e = element_of(st, src, n, t)
+   local e = element_of(st, src, line_number, t)
    if e.lid and e.lid ~= t.lid then
-      src:note(n, "GUID %s has lid %d here and %d in line %d", quote(t.guid), t.lid, e.lid, e.line)
+      src:note(line_number, "GUID %s has lid %d here and %d in line %d", quote(t.guid), t.lid,
+         e.lid, e.line)
    end
    e.nports = math.max(e.nports, t.port)
    if e.ports[t.port] or (st.open[e] and st.open[e][t.port]) then
-      src:fail(n, "port %d of %s stands here and in line %d, expected it once", t.port,
+      src:fail(line_number, "port %d of %s stands here and in line %d, expected it once", t.port,
          quote(t.guid), (e.ports[t.port] or { line = st.open[e] and st.open[e][t.port] }).line)
    end
    if t.peer_guid then
-      e.ports[t.port] = { line = n, lid = t.lid, guid = t.type == "ca" and t.guid or nil,
+      e.ports[t.port] = { line = line_number, lid = t.lid, guid = t.type == "ca" and t.guid or nil,
          peer = t.peer_guid, peer_port = t.peer_port, peer_lid = t.peer_lid,
          width = t.width, speed = t.speed }
    else
       st.open[e] = st.open[e] or {}
-      st.open[e][t.port] = n
+      st.open[e][t.port] = line_number
    end
 end
 

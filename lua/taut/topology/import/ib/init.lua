@@ -22,36 +22,37 @@ local ib = {}
 
 local quote = source.quote
 
-local function port_name(e, n)
-   return ("%s[%d]"):format(quote((e.type == "switch" and "S-" or "H-") .. e.guid:sub(3)), n)
+local function port_name(element, number)
+   return ("%s[%d]"):format(quote((element.type == "switch" and "S-" or "H-") ..
+      element.guid:sub(3)), number)
 end
 
 -- The other end of a port; an error where it is missing or leads elsewhere.
-local function far_end(src, by_guid, e, n, port)
+local function far_end(src, by_guid, element, number, port)
    local other = by_guid[port.peer]
    if not other then
       src:fail(port.line, "%s leads to %s, which is not described; is the file cut short?",
-         port_name(e, n), quote(port.peer))
+         port_name(element, number), quote(port.peer))
    end
    local back = other.ports[port.peer_port]
    if not back then
       src:fail(port.line, "%s leads to %s, which does not lead back, expected both ends of a cable",
-         port_name(e, n), port_name(other, port.peer_port))
+         port_name(element, number), port_name(other, port.peer_port))
    end
-   if back.peer ~= e.guid or back.peer_port ~= n then
+   if back.peer ~= element.guid or back.peer_port ~= number then
       src:fail(port.line, "%s leads to %s, which leads to %s[%d] in line %d instead",
-         port_name(e, n), port_name(other, port.peer_port), quote(back.peer), back.peer_port,
-         back.line)
+         port_name(element, number), port_name(other, port.peer_port), quote(back.peer),
+         back.peer_port, back.line)
    end
    if port.peer_port_guid and back.guid and port.peer_port_guid ~= back.guid then
-      src:fail(port.line, "%s leads to port GUID %s, which is %s in line %d", port_name(e, n),
-         quote(port.peer_port_guid), quote(back.guid), back.line)
+      src:fail(port.line, "%s leads to port GUID %s, which is %s in line %d",
+         port_name(element, number), quote(port.peer_port_guid), quote(back.guid), back.line)
    end
    return other, back
 end
 
 -- Width and speed of a cable: what both ends say, or the slower of the two.
-local function rate(src, e, n, port, back)
+local function rate_of(src, element, number, port, back)
    if port.Bps or back.Bps then -- of Omni-Path
       return port, port.Bps
    elseif not port.width or not back.width then
@@ -61,14 +62,14 @@ local function rate(src, e, n, port, back)
    local here, there = speed.Bps(port.width, port.speed), speed.Bps(back.width, back.speed)
    if port.width == back.width and port.speed == back.speed then
       if not here then
-         src:note(port.line, "%s runs at %s %s, whose bandwidth is not known", port_name(e, n),
-            port.width, port.speed)
+         src:note(port.line, "%s runs at %s %s, whose bandwidth is not known",
+            port_name(element, number), port.width, port.speed)
       end
       return port, here
    end
    local slower = (here or math.huge) <= (there or math.huge) and port or back
    src:note(port.line, "%s is %s %s here and %s %s at its other end in line %d; the slower counts",
-      port_name(e, n), port.width, port.speed, back.width, back.speed, back.line)
+      port_name(element, number), port.width, port.speed, back.width, back.speed, back.line)
    return slower, speed.Bps(slower.width, slower.speed)
 end
 
@@ -81,45 +82,46 @@ local function left_of(port)
    return port.planes and port.up < port.planes and port.up / port.planes or nil
 end
 
-local function lids_agree(src, e, n, port, other, back)
+local function lids_agree(src, element, number, port, other, back)
    local own = other.type == "switch" and other.lid or back.lid
    if port.peer_lid and own and own ~= port.peer_lid then
       src:note(port.line, "%s says lid %d of its other end, which says %d in line %d itself",
-         port_name(e, n), port.peer_lid, own, other.line)
+         port_name(element, number), port.peer_lid, own, other.line)
    end
 end
 
-local function sorted_ports(e)
-   local list = tables.keys(e.ports)
+local function sorted_ports(element)
+   local list = tables.keys(element.ports)
    return list
 end
 
 -- Cables between switches, each from the end that comes first in the file.
-local function switch_cable(w, src, e, n, port, other, back)
-   if other == e then
-      if n < port.peer_port then
-         src:note(port.line, "%s and %s are one loop of cable; left out", port_name(e, n),
-            port_name(e, port.peer_port))
+local function switch_cable(made, src, element, number, port, other, back)
+   if other == element then
+      if number < port.peer_port then
+         src:note(port.line, "%s and %s are one loop of cable; left out",
+            port_name(element, number), port_name(element, port.peer_port))
       end
       return
    end
-   if e.index > other.index then
+   if element.index > other.index then
       return
    end
-   local r, Bps = rate(src, e, n, port, back)
-   w:cable { a = e.index, a_port = tostring(n), b = other.index, b_port = tostring(port.peer_port),
+   local r, Bps = rate_of(src, element, number, port, back)
+   made:cable { a = element.index, a_port = tostring(number), b = other.index,
+      b_port = tostring(port.peer_port),
       width = r.width, speed = r.speed, Bps = of_planes(port, Bps), planes = port.planes,
       left = left_of(port) }
 end
 
-local function add_switches(w, src, by_guid, switches)
+local function add_switches(made, src, by_guid, switches)
    for _, e in ipairs(switches) do
       for _, n in ipairs(sorted_ports(e)) do
          local port = e.ports[n]
          local other, back = far_end(src, by_guid, e, n, port)
          lids_agree(src, e, n, port, other, back)
          if other.type == "switch" then
-            switch_cable(w, src, e, n, port, other, back)
+            switch_cable(made, src, e, n, port, other, back)
          end
       end
    end
@@ -127,15 +129,15 @@ end
 
 -- Ports of a host that lead to a switch, in the order of device and port.
 local function ports_of(src, by_guid, host)
-   table.sort(host.adapters, function(a, b)
-      if a.device ~= b.device then
-         local da, db = tonumber(a.device:match "%d+$"), tonumber(b.device:match "%d+$")
+   table.sort(host.adapters, function(one, other)
+      if one.device ~= other.device then
+         local da, db = tonumber(one.device:match "%d+$"), tonumber(other.device:match "%d+$")
          if da and db and da ~= db then
             return da < db
          end
-         return a.device < b.device
+         return one.device < other.device
       end
-      return a.guid < b.guid
+      return one.guid < other.guid
    end)
    local ports = {}
    for _, e in ipairs(host.adapters) do
@@ -144,7 +146,7 @@ local function ports_of(src, by_guid, host)
          local other, back = far_end(src, by_guid, e, n, port)
          lids_agree(src, e, n, port, other, back)
          if other.type == "switch" then
-            local r, Bps = rate(src, e, n, port, back)
+            local r, Bps = rate_of(src, e, n, port, back)
             local rail = { router = other.index, port = tostring(port.peer_port),
                lid = port.lid or back.peer_lid, lmc = port.lmc,
                guid = port.guid or back.peer_port_guid,
@@ -161,7 +163,7 @@ local function ports_of(src, by_guid, host)
    return ports
 end
 
-local function add_hosts(w, src, by_guid, cas, names)
+local function add_hosts(made, src, by_guid, cas, names)
    local kept = {}
    for _, e in ipairs(cas) do
       if e.desc:find "Aggregation Node" then
@@ -182,7 +184,7 @@ local function add_hosts(w, src, by_guid, cas, names)
    rails.settle(src, hosts)
    for _, host in ipairs(hosts) do
       if #host.rails > 0 then
-         w:node(host.line, { name = host.name, guid = host.guid, rails = host.rails })
+         made:node(host.line, { name = host.name, guid = host.guid, rails = host.rails })
       else
          src:note(host.line, "%s is connected to no switch; left out", quote(host.name))
       end

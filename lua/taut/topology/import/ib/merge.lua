@@ -11,15 +11,15 @@ local merge = {}
 local quote = source.quote
 
 -- The switch that stands for all of a group: that of its first plane.
-local function head_of(g)
-   return g.members[tables.keys(g.members)[1]]
+local function head_of(group)
+   return group.members[tables.keys(group.members)[1]]
 end
 
 -- New elements for old; each has `used`, the port numbers that are taken.
-local function make(p)
+local function make_elements(planes)
    local out, of = {}, {}
-   for _, e in ipairs(p.elements) do
-      local head = p.group[e] and head_of(p.group[e]) or e
+   for _, e in ipairs(planes.elements) do
+      local head = planes.group[e] and head_of(planes.group[e]) or e
       if head == e then
          local t = { ports = {} }
          for k, v in pairs(e) do
@@ -28,7 +28,7 @@ local function make(p)
          out[#out + 1], of[e] = t, t
       end
    end
-   for e, g in pairs(p.group) do
+   for e, g in pairs(planes.group) do
       of[e] = of[head_of(g)]
    end
    for e, t in pairs(of) do -- planes of a box may have ports that its first has not
@@ -38,18 +38,18 @@ local function make(p)
 end
 
 -- The port's own number, or the next that its switch has not.
-local function free(e, n)
-   if not e.ports[n] then
-      return n
+local function free_port(element, number)
+   if not element.ports[number] then
+      return number
    end
-   e.next_free = math.max(e.next_free or 0, e.nports) + 1
-   e.nports = e.next_free
-   return e.next_free
+   element.next_free = math.max(element.next_free or 0, element.nports) + 1
+   element.nports = element.next_free
+   return element.next_free
 end
 
 -- Join two new elements by what was a port, and its other end, before.
-local function join(a, m, b, back, fields)
-   local n, k = free(a, m), free(b, back)
+local function join_ports(one, number, other, back, fields)
+   local n, k = free_port(one, number), free_port(other, back)
    local here, there = {}, {}
    for name, v in pairs(fields.here) do
       here[name] = v
@@ -57,37 +57,37 @@ local function join(a, m, b, back, fields)
    for name, v in pairs(fields.there) do
       there[name] = v
    end
-   here.peer, here.peer_port, here.peer_lid = b.guid, k, b.lid or there.lid
-   there.peer, there.peer_port, there.peer_lid = a.guid, n, a.lid or here.lid
+   here.peer, here.peer_port, here.peer_lid = other.guid, k, other.lid or there.lid
+   there.peer, there.peer_port, there.peer_lid = one.guid, n, one.lid or here.lid
    here.planes, here.up, there.planes, there.up = fields.planes, fields.up, fields.planes, fields.up
-   a.ports[n], b.ports[k] = here, there
+   one.ports[n], other.ports[k] = here, there
    return n, k
 end
 
-local function back_of(p, port)
-   return p.at[port.peer], p.at[port.peer] and p.at[port.peer].ports[port.peer_port]
+local function back_of(planes, port)
+   return planes.at[port.peer], planes.at[port.peer] and planes.at[port.peer].ports[port.peer_port]
 end
 
 ---------------------------------------------------------------- between switches
 
 local function sort_cables(list)
-   table.sort(list, function(x, y)
-      return x.a_port < y.a_port or x.a_port == y.a_port and x.b_port < y.b_port
+   table.sort(list, function(one, other)
+      return one.a_port < other.a_port or one.a_port == other.a_port and one.b_port < other.b_port
    end)
 end
 
 -- Cables of all planes between two groups: { [plane] = { { a_port, b_port, here, there }, … } }.
-local function cables_between(p)
+local function cables_between(planes)
    local order, at = {}, {}
-   for i, e in ipairs(p.elements) do
+   for i, e in ipairs(planes.elements) do
       e.order = i
    end
-   for _, e in ipairs(p.elements) do
-      local g = e.type == "switch" and p.group[e]
+   for _, e in ipairs(planes.elements) do
+      local g = e.type == "switch" and planes.group[e]
       for _, n in ipairs(g and tables.keys(e.ports) or {}) do
-         local other, back = back_of(p, e.ports[n])
-         local h = other and p.group[other]
-         if h and h ~= g and p.plane[e] == p.plane[other]
+         local other, back = back_of(planes, e.ports[n])
+         local h = other and planes.group[other]
+         if h and h ~= g and planes.plane[e] == planes.plane[other]
             and head_of(g).order < head_of(h).order then
             at[g] = at[g] or {}
             local pair = at[g][h]
@@ -95,8 +95,8 @@ local function cables_between(p)
                pair = { a = g, b = h, planes = {} }
                at[g][h], order[#order + 1] = pair, pair
             end
-            local list = pair.planes[p.plane[e]] or {}
-            pair.planes[p.plane[e]] = list
+            local list = pair.planes[planes.plane[e]] or {}
+            pair.planes[planes.plane[e]] = list
             list[#list + 1] = { a_port = n, b_port = e.ports[n].peer_port, here = e.ports[n],
                there = back }
          end
@@ -106,7 +106,7 @@ local function cables_between(p)
 end
 
 -- The plane with most cables: those of the others are put with its own.
-local function fullest(pair)
+local function fullest_plane(pair)
    local best
    for _, p in ipairs(tables.keys(pair.planes)) do
       sort_cables(pair.planes[p])
@@ -143,8 +143,8 @@ local function put_with(list, at, own)
 end
 
 -- The cables of two groups; `with`, those of all planes that each is.
-local function united(pair)
-   local of, at = fullest(pair), {}
+local function unite_cables(pair)
+   local of, at = fullest_plane(pair), {}
    local list = pair.planes[of]
    for _, c in ipairs(list) do
       c.with, at[c.a_port .. " " .. c.b_port] = { c }, c
@@ -158,13 +158,13 @@ local function united(pair)
 end
 
 -- @return set of the GUIDs of switches whose cables have other ports now
-local function join_switches(src, p, of)
+local function join_switches(src, fabric, of)
    local moved = {}
-   for _, pair in ipairs(cables_between(p)) do
+   for _, pair in ipairs(cables_between(fabric)) do
       local planes = math.max(tables.size(pair.a.members), tables.size(pair.b.members))
-      for _, c in ipairs(united(pair)) do
+      for _, c in ipairs(unite_cables(pair)) do
          local up = #c.with
-         local n, k = join(of[head_of(pair.a)], c.a_port, of[head_of(pair.b)], c.b_port,
+         local n, k = join_ports(of[head_of(pair.a)], c.a_port, of[head_of(pair.b)], c.b_port,
             { here = c.here, there = c.there, planes = planes, up = up })
          for _, one in ipairs(c.with) do
             moved[one.there.peer] = moved[one.there.peer] or one.a_port ~= n
@@ -182,10 +182,10 @@ end
 ---------------------------------------------------------------- adapters
 
 -- The switch, put together, that most planes of an adapter's port are on.
-local function leaf_of(p, of, rail)
+local function leaf_of(planes, of, rail)
    local count, best = {}, nil
    for _, n in ipairs(rail.ports) do
-      local other = back_of(p, rail.adapter.ports[n])
+      local other = back_of(planes, rail.adapter.ports[n])
       local leaf = other and other.type == "switch" and of[other]
       if leaf then
          count[leaf] = (count[leaf] or 0) + 1
@@ -195,11 +195,11 @@ local function leaf_of(p, of, rail)
    return best
 end
 
-local function join_rail(src, p, of, rail, done)
-   local leaf, first, up = leaf_of(p, of, rail), nil, 0
+local function join_rail(src, planes, of, rail, done)
+   local leaf, first, up = leaf_of(planes, of, rail), nil, 0
    for _, n in ipairs(leaf and rail.ports or {}) do
       local port = rail.adapter.ports[n]
-      local other, back = back_of(p, port)
+      local other, back = back_of(planes, port)
       done[port], done[back] = true, true
       if of[other] == leaf then
          up = up + 1
@@ -210,10 +210,11 @@ local function join_rail(src, p, of, rail, done)
       end
    end
    if first then
-      join(of[rail.adapter], first.n, leaf, first.k, { here = first.here, there = first.there,
-         planes = p.count, up = up })
-      if up < p.count then
-         src:note(first.here.line, "%s has %d of %d planes", quote(rail.adapter.desc), up, p.count)
+      join_ports(of[rail.adapter], first.n, leaf, first.k, { here = first.here, there = first.there,
+         planes = planes.count, up = up })
+      if up < planes.count then
+         src:note(first.here.line, "%s has %d of %d planes", quote(rail.adapter.desc), up,
+            planes.count)
       end
    end
 end
@@ -221,14 +222,14 @@ end
 ---------------------------------------------------------------- the rest
 
 -- Whatever is in no plane: its cables are as they were.
-local function join_others(src, p, of, done)
-   for _, e in ipairs(p.elements) do
+local function join_others(src, planes, of, done)
+   for _, e in ipairs(planes.elements) do
       for _, n in ipairs(tables.keys(e.ports)) do
          local port = e.ports[n]
-         local other, back = back_of(p, port)
+         local other, back = back_of(planes, port)
          if back and not done[port] and of[e] ~= of[other] then
             done[port], done[back] = true, true
-            join(of[e], n, of[other], port.peer_port, { here = port, there = back })
+            join_ports(of[e], n, of[other], port.peer_port, { here = port, there = back })
          elseif back and not done[port] and e ~= other then
             done[port], done[back] = true, true
             src:note(port.line, "a cable joins planes of %s; left out", quote(e.desc))
@@ -238,30 +239,30 @@ local function join_others(src, p, of, done)
 end
 
 -- What join_switches has put together.
-local function mark(p, done)
-   for _, e in ipairs(p.elements) do
-      local g = e.type == "switch" and p.group[e]
+local function mark_joined(planes, done)
+   for _, e in ipairs(planes.elements) do
+      local g = e.type == "switch" and planes.group[e]
       for _, port in pairs(g and e.ports or {}) do
-         local other = back_of(p, port)
-         local h = other and p.group[other]
-         done[port] = h and h ~= g and p.plane[e] == p.plane[other] or done[port]
+         local other = back_of(planes, port)
+         local h = other and planes.group[other]
+         done[port] = h and h ~= g and planes.plane[e] == planes.plane[other] or done[port]
       end
    end
 end
 
 --- The elements, put together.
 -- @param src what is read, for notes
--- @param p of planes.lua: elements, at, rails, count, group (of a switch: { members }), plane
+-- @param planes of planes.lua: elements, at, rails, count, group (of a switch: { members }), plane
 -- @return array of new elements
-function merge.elements(src, p)
-   local out, of = make(p)
+function merge.elements(src, planes)
+   local out, of = make_elements(planes)
    local done = {}
-   local moved = join_switches(src, p, of)
-   mark(p, done)
-   for _, rail in ipairs(p.rails) do
-      join_rail(src, p, of, rail, done)
+   local moved = join_switches(src, planes, of)
+   mark_joined(planes, done)
+   for _, rail in ipairs(planes.rails) do
+      join_rail(src, planes, of, rail, done)
    end
-   join_others(src, p, of, done)
+   join_others(src, planes, of, done)
    for e, t in pairs(of) do
       if t.guid ~= e.guid then
          t.others = t.others or {}

@@ -23,7 +23,7 @@ function naming.host(desc)
 end
 
 -- What a name in `taut` may have; a slash would part a router from its port.
-local function plain(desc)
+local function plain_name(desc)
    return (desc:gsub("^%s+", ""):gsub("%s+$", ""):gsub("[^%w_.:+-]+", "-"):gsub("^-+", "")
       :gsub("-+$", ""))
 end
@@ -36,7 +36,7 @@ function naming.switches(elements, names)
    local by, count = {}, {}
    for _, e in ipairs(elements) do
       local given = names and names[e.guid]
-      by[e] = plain(given and given.name or e.desc)
+      by[e] = plain_name(given and given.name or e.desc)
       count[by[e]] = (count[by[e]] or 0) + 1
    end
    for _, e in ipairs(elements) do
@@ -52,21 +52,21 @@ local function is_default(name)
 end
 
 -- Host of an adapter: the map's word first, then its description.
-local function host_of(e, names)
-   local given = names and names[e.guid]
+local function host_of(element, names)
+   local given = names and names[element.guid]
    if given then
       local name, dev = naming.host(given.name)
-      return name or plain(given.name), dev or ""
+      return name or plain_name(given.name), dev or ""
    end
-   local name, dev = naming.host(e.desc)
+   local name, dev = naming.host(element.desc)
    if name and not is_default(name) then
       return name, dev
    end
 end
 
 -- One adapter of a host; where only its ports are known, one of them.
-local function key_of(e)
-   return ("%s %s %d"):format(e.host, e.device, e.only_port or 0)
+local function key_of(element)
+   return ("%s %s %d"):format(element.host, element.device, element.only_port or 0)
 end
 
 --- Group adapters by the host they say they are in; one of no name, or of a name and device that
@@ -74,8 +74,8 @@ end
 -- @return array of { name, adapters = { … } }
 function naming.hosts(src, elements, names)
    local hosts, at, taken = {}, {}, {}
-   local function own(e)
-      hosts[#hosts + 1] = { name = "H-" .. e.guid:sub(3), adapters = { e } }
+   local function own_key(element)
+      hosts[#hosts + 1] = { name = "H-" .. element.guid:sub(3), adapters = { element } }
    end
    local clash = {}
    for _, e in ipairs(elements) do
@@ -93,7 +93,7 @@ function naming.hosts(src, elements, names)
             source.quote(e.desc))
       end
       if not e.host or twice then
-         own(e)
+         own_key(e)
       else
          local h = at[e.host]
          if not h then

@@ -11,7 +11,7 @@ local P, Cg, Ct, Cc = lpeg.P, lpeg.Cg, lpeg.Ct, lpeg.Cc
 local ws, number, guid = grammar.ws, grammar.number, grammar.guid
 
 local colon = ws * ":" * ws
-local lid = P "0x" * (grammar.hex * grammar.hex ^ -7 / function(s) return tonumber(s, 16) end)
+local lid = P "0x" * (grammar.hex * grammar.hex ^ -7 / function(text) return tonumber(text, 16) end)
 -- ibdiagnet begins it with "osm_ucast_mgr_"
 local head = (P "osm_ucast_mgr_" ^ -1 * "dump_ucast_routes:" * ws) ^ -1
 local switch = Ct(ws * head * "Switch " * Cg(guid, "guid") * grammar.eol)
@@ -23,8 +23,8 @@ local entry = Ct(ws * Cg(lid, "lid") * colon * (
    Cg(number, "port") * colon * how) * grammar.eol)
 local ignored = grammar.eol + ws * "LID" * ws * ":" + ws * "#"
 
-function opensm_fdbs.apply(w, src)
-   local st = forwarding.start(w, src)
+function opensm_fdbs.apply(wiring, src)
+   local st = forwarding.start(wiring, src)
    for n, line in src:lines(1024) do
       local e = entry:match(line)
       if e then

@@ -12,7 +12,7 @@ local opensm_lfts = {
 local P, S, Cg, Ct = lpeg.P, lpeg.S, lpeg.Cg, lpeg.Ct
 local ws, sep, number, guid = grammar.ws, grammar.sep, grammar.number, grammar.guid
 
-local lid = P "0x" * (grammar.hex * grammar.hex ^ -7 / function(s) return tonumber(s, 16) end)
+local lid = P "0x" * (grammar.hex * grammar.hex ^ -7 / function(text) return tonumber(text, 16) end)
 -- OpenSM's first line has the highest lid in decimal, and so has its last one in place of how many
 -- there are: lids without a way are left out, as those between ftree's spines.
 local highest = P "0-" * Cg(number, "highest") * #P "]"
@@ -23,8 +23,8 @@ local entry = Ct(ws * Cg(lid, "lid") * sep * Cg(number, "port") *
 local dumped = number * sep * (P "valid " ^ -1 * "lids dumped")
 local ignored = grammar.eol + ws * "Lid" * sep + ws * "Port" * sep + ws * "#"
 
-function opensm_lfts.apply(w, src)
-   local st = forwarding.start(w, src)
+function opensm_lfts.apply(wiring, src)
+   local st = forwarding.start(wiring, src)
    for n, line in src:lines(1024) do
       local e = entry:match(line)
       if e then

@@ -18,15 +18,15 @@ local quote = source.quote
 ---------------------------------------------------------------- adapters
 
 -- Ports of an adapter by GUID: those with one GUID, in their order.
-local function by_guid(e)
+local function by_guid(element)
    local list, at = {}, {}
-   for _, n in ipairs(tables.keys(e.ports)) do
-      local guid = e.ports[n].guid
+   for _, n in ipairs(tables.keys(element.ports)) do
+      local guid = element.ports[n].guid
       local same = guid and at[guid]
       if same then
          same.ports[#same.ports + 1] = n
       elseif guid then
-         at[guid] = { adapter = e, guid = guid, ports = { n } }
+         at[guid] = { adapter = element, guid = guid, ports = { n } }
          list[#list + 1] = at[guid]
       end
    end
@@ -53,8 +53,8 @@ end
 ---------------------------------------------------------------- which switch is in which plane
 
 -- Ports are counted through the planes: with four, port 6 is plane 2 of the second rail.
-local function plane_of_port(n, count)
-   return (n - 1) % count + 1
+local function plane_of_port(number, count)
+   return (number - 1) % count + 1
 end
 
 local function switch_at(at, port)
@@ -66,19 +66,19 @@ end
 -- their neighbours; false where it is in several.
 local function planes_of_switches(rails, count, at)
    local plane, queue, head = {}, {}, 1
-   local function put(e, p)
-      if plane[e] == nil then
-         plane[e] = p
-         queue[#queue + 1] = e
-      elseif plane[e] ~= p then
-         plane[e] = false
+   local function put_in_plane(element, wanted)
+      if plane[element] == nil then
+         plane[element] = wanted
+         queue[#queue + 1] = element
+      elseif plane[element] ~= wanted then
+         plane[element] = false
       end
    end
    for _, rail in ipairs(rails) do
       for _, n in ipairs(rail.ports) do
          local s = switch_at(at, rail.adapter.ports[n])
          if s then
-            put(s, plane_of_port(n, count))
+            put_in_plane(s, plane_of_port(n, count))
          end
       end
    end
@@ -88,7 +88,7 @@ local function planes_of_switches(rails, count, at)
       for _, n in ipairs(plane[e] and tables.keys(e.ports) or {}) do
          local s = switch_at(at, e.ports[n])
          if s then
-            put(s, plane[e])
+            put_in_plane(s, plane[e])
          end
       end
    end
@@ -97,7 +97,7 @@ end
 
 ---------------------------------------------------------------- which switches are one
 
-local function unite(group, members)
+local function unite_groups(group, members)
    local g = { members = members }
    for _, e in pairs(members) do
       group[e] = g
@@ -106,7 +106,7 @@ end
 
 -- ASICs of one box have its system image's GUID, which stands above each; at most one is in a
 -- plane.
-local function by_box(switches, plane, group)
+local function group_by_box(switches, plane, group)
    local boxes, order = {}, {}
    for _, e in ipairs(switches) do
       if plane[e] and e.system then
@@ -124,7 +124,7 @@ local function by_box(switches, plane, group)
       local is_odd = box.is_odd
       box.is_odd = nil
       if not is_odd and tables.size(box) > 1 then
-         unite(group, box)
+         unite_groups(group, box)
       end
    end
 end
@@ -165,16 +165,16 @@ local function by_adapters(rails, count, at, plane, group)
          end
       end
       if tables.size(members) > 1 then
-         unite(group, members)
+         unite_groups(group, members)
       end
    end
 end
 
 -- What a switch is joined to: cables by group.
-local function joined_to(e, at, group)
+local function joined_to(element, at, group)
    local count = {}
-   for _, n in ipairs(tables.keys(e.ports)) do
-      local s = switch_at(at, e.ports[n])
+   for _, n in ipairs(tables.keys(element.ports)) do
+      local s = switch_at(at, element.ports[n])
       local g = s and group[s]
       if g then
          count[g] = (count[g] or 0) + 1
@@ -183,10 +183,10 @@ local function joined_to(e, at, group)
    return count
 end
 
-local function overlap(a, b)
+local function do_overlap(set, other)
    local n = 0
-   for g, cables in pairs(a) do
-      n = n + math.min(cables, b[g] or 0)
+   for g, cables in pairs(set) do
+      n = n + math.min(cables, other[g] or 0)
    end
    return n
 end
@@ -207,11 +207,11 @@ end
 
 -- Those of a level: each goes with the first of those of other planes that it has most cables in
 -- common with.
-local function match(level, groups, plane, group)
+local function match_level(level, groups, plane, group)
    for _, s in ipairs(level) do
       local best, most = nil, 0
       for _, g in ipairs(groups) do
-         local n = not g.members[plane[s.e]] and overlap(g.joined, s.joined) or 0
+         local n = not g.members[plane[s.e]] and do_overlap(g.joined, s.joined) or 0
          if n > most then
             best, most = g, n
          end
@@ -237,11 +237,11 @@ local function by_place(switches, count, at, plane, group)
             level[#level + 1] = { e = e, joined = joined }
          end
       end
-      table.sort(level, function(x, y)
-         local p, q = plane[x.e], plane[y.e]
-         return p < q or p == q and x.e.guid < y.e.guid
+      table.sort(level, function(one, other)
+         local p, q = plane[one.e], plane[other.e]
+         return p < q or p == q and one.e.guid < other.e.guid
       end)
-      match(level, unfinished(switches, count, at, group), plane, group)
+      match_level(level, unfinished(switches, count, at, group), plane, group)
    until not level[1]
 end
 
@@ -261,7 +261,7 @@ function planes.join(src, elements)
       return elements, 1
    end
    local plane, group = planes_of_switches(rails, count, at), {}
-   by_box(switches, plane, group)
+   group_by_box(switches, plane, group)
    by_adapters(rails, count, at, plane, group)
    by_place(switches, count, at, plane, group)
    for _, e in ipairs(switches) do

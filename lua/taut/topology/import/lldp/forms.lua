@@ -15,42 +15,42 @@ local quote = source.quote
 
 -- lldpd writes one of a kind as itself or as a list of one, a text as itself or as its value.  What
 -- is no word ("uplink to the spine") is no name of anything.
-local function one(v)
-   if type(v) == "table" and v[1] ~= nil then
-      return v[1]
+local function one_of(value)
+   if type(value) == "table" and value[1] ~= nil then
+      return value[1]
    end
-   return v
+   return value
 end
 
-local function text(v)
-   v = one(v)
-   if type(v) == "table" then
-      v = one(v.value)
+local function text_of(value)
+   value = one_of(value)
+   if type(value) == "table" then
+      value = one_of(value.value)
    end
-   return type(v) == "string" and #v <= 255 and v:find "^[!-~]+$" and v or nil
+   return type(value) == "string" and #value <= 255 and value:find "^[!-~]+$" and value or nil
 end
 
-local function list(v)
-   if type(v) ~= "table" then
+local function list_of(value)
+   if type(value) ~= "table" then
       return {}
    end
-   return v[1] ~= nil and v or { v }
+   return value[1] ~= nil and value or { value }
 end
 
 -- "json" has the name as the key of the one that it has; json0 has it inside.
-local function chassis_of(v)
-   v = one(v)
-   if type(v) ~= "table" then
+local function chassis_of(value)
+   value = one_of(value)
+   if type(value) ~= "table" then
       return {}, nil
-   elseif v.id ~= nil or v.name ~= nil then
-      return v, text(v.name)
+   elseif value.id ~= nil or value.name ~= nil then
+      return value, text_of(value.name)
    end
-   local name, inside = next(v)
-   return type(one(inside)) == "table" and one(inside) or {}, text(name)
+   local name, inside = next(value)
+   return type(one_of(inside)) == "table" and one_of(inside) or {}, text_of(name)
 end
 
-local function has(chassis, kind)
-   for _, c in ipairs(list(chassis.capability)) do
+local function has_capability(chassis, kind)
+   for _, c in ipairs(list_of(chassis.capability)) do
       if type(c) == "table" and c.type == kind and c.enabled ~= false then
          return true
       end
@@ -58,38 +58,38 @@ local function has(chassis, kind)
    return false
 end
 
-local function neighbour(at, port_name, t)
-   local chassis, name = chassis_of(t.chassis)
-   local port = one(t.port)
+local function neighbour(at, port_name, told)
+   local chassis, name = chassis_of(told.chassis)
+   local port = one_of(told.port)
    port = type(port) == "table" and port or {}
-   local id, far_ports = one(port.id), {}
+   local id, far_ports = one_of(port.id), {}
    local kind = type(id) == "table" and id.type
-   local value, descr = text(id), text(port.descr)
+   local value, descr = text_of(id), text_of(port.descr)
    -- what an interface is called comes first; what only tells it apart last
    for _, p in ipairs(kind == "ifname" and { value or false, descr or false }
       or { descr or false, value or false }) do
       far_ports[#far_ports + 1] = p or nil
    end
-   return { at = at, port = port_name, far = name, id = text(chassis.id), far_ports = far_ports,
-      is_bridge = has(chassis, "Bridge") or has(chassis, "Router"),
-      is_station = has(chassis, "Station"), line = 1,
+   return { at = at, port = port_name, far = name, id = text_of(chassis.id), far_ports = far_ports,
+      is_bridge = has_capability(chassis, "Bridge") or has_capability(chassis, "Router"),
+      is_station = has_capability(chassis, "Station"), line = 1,
       told = switch_ports.told(chassis["mgmt-ip"]) }
 end
 
 -- The interfaces of lldpd's answer: pairs of name and table, whichever way they are written.
-local function interfaces(v)
+local function interfaces(value)
    local out = {}
-   for _, t in ipairs(list(v)) do
-      if type(t) == "table" and text(t.name) then
+   for _, t in ipairs(list_of(value)) do
+      if type(t) == "table" and text_of(t.name) then
          out[#out + 1] = { t.name, t }
       elseif type(t) == "table" then
          local names = {}
          for name in pairs(t) do
-            names[#names + 1] = text(name)
+            names[#names + 1] = text_of(name)
          end
          table.sort(names)
          for _, name in ipairs(names) do
-            for _, each in ipairs(list(t[name])) do
+            for _, each in ipairs(list_of(t[name])) do
                out[#out + 1] = type(each) == "table" and { name, each } or nil
             end
          end
@@ -98,8 +98,8 @@ local function interfaces(v)
    return out
 end
 
-local function of_lldpd(at, v, out)
-   for _, answer in ipairs(list(v)) do
+local function of_lldpd(at, value, out)
+   for _, answer in ipairs(list_of(value)) do
       for _, i in ipairs(interfaces(type(answer) == "table" and answer.interface)) do
          out[#out + 1] = neighbour(at, i[1], i[2])
       end
@@ -109,10 +109,10 @@ end
 -- NetQ: a row a neighbour, of all machines at once.
 local function of_netq(rows, out)
    for _, r in ipairs(rows) do
-      if type(r) == "table" and text(r.hostname) and text(r.ifname) then
-         out[#out + 1] = { at = text(r.hostname), port = text(r.ifname),
-            far = text(r.peerHostname or r.peer_hostname),
-            far_ports = { text(r.peerIfname or r.peer_ifname) }, line = 1 }
+      if type(r) == "table" and text_of(r.hostname) and text_of(r.ifname) then
+         out[#out + 1] = { at = text_of(r.hostname), port = text_of(r.ifname),
+            far = text_of(r.peerHostname or r.peer_hostname),
+            far_ports = { text_of(r.peerIfname or r.peer_ifname) }, line = 1 }
       end
    end
 end
@@ -139,7 +139,7 @@ local function of_table(src, at, out)
          local row = {}
          for i, c in ipairs(columns) do
             local stop = columns[i + 1] and columns[i + 1].from - 1 or #line
-            row[c.name] = text(line:sub(c.from, stop):match "^%s*(.-)%s*$")
+            row[c.name] = text_of(line:sub(c.from, stop):match "^%s*(.-)%s*$")
          end
          if row.LocalPort and not row.LocalPort:find "^Total" then
             local caps = row.Capability or ""
@@ -163,16 +163,16 @@ function forms.name_of(path)
 end
 
 -- What a file that is of no neighbours says of addresses, or nil.
-local function addresses_of(src, own, v)
-   if type(v) == "table" then
-      return switch_ports.of_json(own, v)
+local function addresses_of(src, own, value)
+   if type(value) == "table" then
+      return switch_ports.of_json(own, value)
    end
    return switch_ports.of_table(own, src)
 end
 
 -- The machine's own chassis, which `lldpcli show chassis` prints.
-local function own_chassis(own, v)
-   local chassis, name = chassis_of(type(v) == "table" and v.chassis or nil)
+local function own_chassis(own, value)
+   local chassis, name = chassis_of(type(value) == "table" and value.chassis or nil)
    local address = switch_ports.told(chassis["mgmt-ip"])
    return { address and { at = name or own, address = address } or nil }
 end
@@ -193,7 +193,7 @@ function forms.read(src)
          src:fail(1, "%s, expected what `lldpcli show neighbors -f json`, NetQ or SONiC's `show " ..
             "lldp table` prints", v == nil and (err:gsub("[^ -~]", "?")) or "no object")
       end
-   elseif v.lldp ~= nil and type(list(v.lldp)[1]) == "table" and list(v.lldp)[1].hostname then
+   elseif v.lldp ~= nil and type(list_of(v.lldp)[1]) == "table" and list_of(v.lldp)[1].hostname then
       of_netq(v.lldp, out)
    elseif v.lldp ~= nil then
       of_lldpd(own, v.lldp, out)
@@ -201,11 +201,13 @@ function forms.read(src)
       of_netq(v, out)
    else -- several machines in one file, by name
       for name, answer in pairs(v) do
-         if text(name) and type(answer) == "table" and answer.lldp ~= nil then
+         if text_of(name) and type(answer) == "table" and answer.lldp ~= nil then
             of_lldpd(name, answer.lldp, out)
          end
       end
-      table.sort(out, function(a, b) return a.at < b.at or a.at == b.at and a.port < b.port end)
+      table.sort(out, function(one, other)
+         return one.at < other.at or one.at == other.at and one.port < other.port
+      end)
    end
    local speak = {}
    for _, n in ipairs(out) do

@@ -31,7 +31,7 @@ local function is_management(port)
    return false
 end
 
-local function short(name)
+local function short_name(name)
    return name:match "^[^.]+" or name
 end
 
@@ -40,13 +40,13 @@ local function known_as(st, name)
    if not name then
       return nil
    end
-   local own = st.speaks[name] or st.speaks[short(name)]
+   local own = st.speaks[name] or st.speaks[short_name(name)]
    if own then
       return own
    elseif st.nodes and st.nodes[name] then
       return name
    end
-   return short(name)
+   return short_name(name)
 end
 
 local function is_host(st, name)
@@ -57,39 +57,39 @@ end
 
 -- Of several that speak on one port, an adapter's own firmware names no host: who has a name
 -- counts.
-local function take(st, n)
-   local mine = st.ports[n.at]
+local function take_row(st, row)
+   local mine = st.ports[row.at]
    if not mine then
       mine = { order = {} }
-      st.ports[n.at] = mine
-      st.order[#st.order + 1] = n.at
+      st.ports[row.at] = mine
+      st.order[#st.order + 1] = row.at
    end
-   local other = mine[n.port]
+   local other = mine[row.port]
    if not other then
-      mine[n.port], mine.order[#mine.order + 1] = n, n.port
-   elseif n.far and not other.far then
-      mine[n.port] = n
-   elseif n.far and n.far ~= other.far then
-      n.src:note(n.line, "%s of %s has two neighbours, %s and %s: the first counts", n.port, n.at,
-         quote(other.far), quote(n.far))
+      mine[row.port], mine.order[#mine.order + 1] = row, row.port
+   elseif row.far and not other.far then
+      mine[row.port] = row
+   elseif row.far and row.far ~= other.far then
+      row.src:note(row.line, "%s of %s has two neighbours, %s and %s: the first counts", row.port,
+         row.at, quote(other.far), quote(row.far))
    end
 end
 
 -- The port of `other` that this row means: one of its own rows that names us, by what it may be
 -- called.  Returns the row, or nil and the row that contradicts.
-local function back_of(st, n, far)
+local function back_of(st, row, far)
    local theirs = st.ports[far] or {}
-   for _, p in ipairs(n.far_ports) do
+   for _, p in ipairs(row.far_ports) do
       local back = theirs[p]
       if back then
-         return known_as(st, back.far) == n.at and back or nil, back
+         return known_as(st, back.far) == row.at and back or nil, back
       end
    end
    for _, p in ipairs(theirs.order or {}) do
       local back = theirs[p]
-      if known_as(st, back.far) == n.at then
+      if known_as(st, back.far) == row.at then
          for _, q in ipairs(back.far_ports) do
-            if q == n.port then
+            if q == row.port then
                return back
             end
          end
@@ -99,44 +99,45 @@ end
 
 ---------------------------------------------------------------- cables and hosts
 
-local function disagree(n, port, far, instead)
-   n.src:note(n.line, "%s of %s leads to %s of %s, which leads to %s: the ends disagree, left out",
-      n.port, n.at, port, far, instead)
+local function say_disagreement(row, port, far, instead)
+   row.src:note(row.line,
+      "%s of %s leads to %s of %s, which leads to %s: the ends disagree, left out", row.port,
+      row.at, port, far, instead)
 end
 
-local function cable(st, n, far)
-   local back, against = back_of(st, n, far)
+local function add_cable(st, row, far)
+   local back, against = back_of(st, row, far)
    if not back and against then
-      return disagree(n, against.port, far, quote(against.far or against.id))
+      return say_disagreement(row, against.port, far, quote(against.far or against.id))
    elseif back then
       for _, q in ipairs(back.far_ports) do
-         if st.ports[n.at][q] and q ~= n.port then
-            return disagree(n, back.port, far, q)
+         if st.ports[row.at][q] and q ~= row.port then
+            return say_disagreement(row, back.port, far, q)
          end
       end
    end
-   local port = back and back.port or n.far_ports[1]
+   local port = back and back.port or row.far_ports[1]
    if not port then
-      n.src:note(n.line, "%s of %s leads to %s, at no port that is named: left out", n.port, n.at,
-         far)
+      row.src:note(row.line, "%s of %s leads to %s, at no port that is named: left out", row.port,
+         row.at, far)
       return
    elseif not back then
-      n.src:note(n.line, "%s of %s leads to %s of %s, which does not say so itself", n.port, n.at,
-         port, far)
+      row.src:note(row.line, "%s of %s leads to %s of %s, which does not say so itself", row.port,
+         row.at, port, far)
    end
-   local a, b = st.index[n.at], st.index[far]
-   local here, there = n.at .. "/" .. n.port, far .. "/" .. port
+   local a, b = st.index[row.at], st.index[far]
+   local here, there = row.at .. "/" .. row.port, far .. "/" .. port
    if not st.taken[here] and not st.taken[there] and a ~= b then
       st.taken[here], st.taken[there] = true, true
-      st.w:cable { a = a, a_port = n.port, b = b, b_port = port }
+      st.w:cable { a = a, a_port = row.port, b = b, b_port = port }
    end
 end
 
 -- A host's port on a switch, whoever tells of it.
-local function attach(st, n, host, label, switch, port)
+local function attach_host(st, row, host, label, switch, port)
    local h = st.hosts[host]
    if not h then
-      h = { name = host, line = n.line, is_named = true, ports = {}, src = n.src }
+      h = { name = host, line = row.line, is_named = true, ports = {}, src = row.src }
       st.hosts[host], st.hosts[#st.hosts + 1] = h, h
    end
    local key = switch .. "/" .. port
@@ -148,54 +149,56 @@ local function attach(st, n, host, label, switch, port)
 end
 
 -- Is it a switch of whom there is no file, or somebody that --nodes does not have?
-local function is_passed_over(st, n, far)
+local function is_passed_over(st, row, far)
    if is_host(st, far) then
       return false
-   elseif n.is_bridge and not n.is_station then
-      n.src:note(n.line, "%s of %s leads to %s, a switch without a file: left out", n.port, n.at,
-         far)
+   elseif row.is_bridge and not row.is_station then
+      row.src:note(row.line, "%s of %s leads to %s, a switch without a file: left out", row.port,
+         row.at, far)
       return true
    elseif st.nodes then
-      n.src:note(n.line, "%s is not among --nodes and is left out", quote(far))
+      row.src:note(row.line, "%s is not among --nodes and is left out", quote(far))
       return true
    end
    return false
 end
 
-local function row_of_switch(st, n)
-   local far = known_as(st, n.far)
-   if is_management(n.port) then
-      n.src:note(n.line, "%s of %s is a port for management: left out", n.port, n.at)
+local function row_of_switch(st, row)
+   local far = known_as(st, row.far)
+   if is_management(row.port) then
+      row.src:note(row.line, "%s of %s is a port for management: left out", row.port, row.at)
    elseif not far then
-      n.src:note(n.line, "%s of %s leads to %s, which gives no name: left out", n.port, n.at,
-         quote(n.id or n.far_ports[1] or "nobody"))
+      row.src:note(row.line, "%s of %s leads to %s, which gives no name: left out", row.port,
+         row.at, quote(row.id or row.far_ports[1] or "nobody"))
    elseif st.index[far] then
-      cable(st, n, far)
-   elseif not is_passed_over(st, n, far) then
-      attach(st, n, far, n.far_ports[1], n.at, n.port)
+      add_cable(st, row, far)
+   elseif not is_passed_over(st, row, far) then
+      attach_host(st, row, far, row.far_ports[1], row.at, row.port)
    end
 end
 
-local function row_of_host(st, n)
-   local far = known_as(st, n.far)
+local function row_of_host(st, row)
+   local far = known_as(st, row.far)
    if not far or not st.index[far] then
-      n.src:note(n.line, "%s of %s leads to %s, of which there is no file: left out", n.port,
-         n.at, quote(n.far or n.id or "nobody"))
+      row.src:note(row.line, "%s of %s leads to %s, of which there is no file: left out", row.port,
+         row.at, quote(row.far or row.id or "nobody"))
       return
    end
-   local back = back_of(st, n, far)
-   local port = back and back.port or n.far_ports[1]
+   local back = back_of(st, row, far)
+   local port = back and back.port or row.far_ports[1]
    if port then
-      attach(st, n, n.at, n.port, far, port)
+      attach_host(st, row, row.at, row.port, far, port)
    end
 end
 
 ---------------------------------------------------------------- all of it
 
 -- "ens2" before "ens10".
-local function by_label(a, b)
-   local x, y = a.label:gsub("%d+", function(d) return ("%012d"):format(tonumber(d) or 0) end),
-      b.label:gsub("%d+", function(d) return ("%012d"):format(tonumber(d) or 0) end)
+local function by_label(one, other)
+   local x, y = one.label:gsub("%d+", function(digits)
+      return ("%012d"):format(tonumber(digits) or 0)
+   end),
+      other.label:gsub("%d+", function(digits) return ("%012d"):format(tonumber(digits) or 0) end)
    return x < y
 end
 
@@ -210,11 +213,11 @@ local function add_hosts(st)
 end
 
 -- Which ports of a switch lead to others.
-local function fabric_ports(w)
+local function fabric_ports(made)
    local ports = {}
-   for _, c in ipairs(w.cables) do
+   for _, c in ipairs(made.cables) do
       for _, e in ipairs { { c.a, c.a_port }, { c.b, c.b_port } } do
-         local name = w.routers[e[1]].name
+         local name = made.routers[e[1]].name
          ports[name] = ports[name] or {}
          ports[name][e[2]] = true
       end
@@ -224,8 +227,8 @@ end
 
 -- What the files of addresses say counts before what a switch tells its neighbours of itself.
 local function add_addresses(st)
-   local list = tables.map(st.addresses, function(a)
-      return { at = known_as(st, a.at), port = a.port, address = a.address }
+   local list = tables.map(st.addresses, function(address)
+      return { at = known_as(st, address.at), port = address.port, address = address.address }
    end)
    local told = {}
    for _, name in ipairs(st.order) do
@@ -255,11 +258,11 @@ function lldp.read(src, opts)
       table.move(list, 1, #list, #st.addresses + 1, st.addresses)
       st.path = st.path or rows[1] and each.path
       for name in pairs(speak) do
-         st.speaks[name], st.speaks[short(name)] = name, name
+         st.speaks[name], st.speaks[short_name(name)] = name, name
       end
       for _, n in ipairs(rows) do
          n.src = each
-         take(st, n)
+         take_row(st, n)
       end
    end
    for _, name in ipairs(st.order) do

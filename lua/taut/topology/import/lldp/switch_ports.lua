@@ -15,7 +15,7 @@ local function is_loopback(name)
 end
 
 -- One that others can be answered from: no loopback's own, no link's own, none that is no address.
-local function good(text)
+local function is_good(text)
    local address = type(text) == "string" and text:match "^[^/%%]+"
    if not address or not sys.address_bytes(address) or address:find "^127%." or address == "::1"
       or address:find "^169%.254%." or address:lower():find "^fe[89ab]" or address == "0.0.0.0"
@@ -34,7 +34,7 @@ local function first_of(list)
    return tables.find(list, is_v4) or list[1]
 end
 
-local function add(out, at, interface, list)
+local function add_address(out, at, interface, list)
    local address = first_of(list)
    if address then
       out[#out + 1] = { at = at, port = not is_loopback(interface) and interface or nil,
@@ -45,15 +45,15 @@ end
 ---------------------------------------------------------------- the forms
 
 -- `ip -j address`: [ { "ifname": "swp1", "addr_info": [ { "local": "10.0.0.0", … } ] }, … ]
-local function of_ip(at, v, out)
-   for _, i in ipairs(v) do
+local function of_ip(at, value, out)
+   for _, i in ipairs(value) do
       local list = {}
       for _, a in ipairs(type(i) == "table" and type(i.addr_info) == "table" and i.addr_info
          or {}) do
-         list[#list + 1] = type(a) == "table" and good(a["local"]) or nil
+         list[#list + 1] = type(a) == "table" and is_good(a["local"]) or nil
       end
       if type(i) == "table" and type(i.ifname) == "string" then
-         add(out, at, i.ifname:match "^[^@]+" or "", list)
+         add_address(out, at, i.ifname:match "^[^@]+" or "", list)
       end
    end
 end
@@ -61,9 +61,9 @@ end
 local SONIC = { "INTERFACE", "LOOPBACK_INTERFACE", "PORTCHANNEL_INTERFACE" }
 
 -- A bundle of one port is that port; which port of a larger one a packet came in by is not told.
-local function members_of(v)
+local function members_of(value)
    local of = {}
-   for key in pairs(type(v.PORTCHANNEL_MEMBER) == "table" and v.PORTCHANNEL_MEMBER or {}) do
+   for key in pairs(type(value.PORTCHANNEL_MEMBER) == "table" and value.PORTCHANNEL_MEMBER or {}) do
       local bundle, port = tostring(key):match "^([^|]+)|([^|]+)$"
       if bundle then
          of[bundle] = of[bundle] == nil and port or false
@@ -73,14 +73,14 @@ local function members_of(v)
 end
 
 -- config_db.json: { "INTERFACE": { "Ethernet0|10.0.0.0/31": {} }, … }
-local function of_config_db(at, v, out)
-   local host = type(v.DEVICE_METADATA) == "table" and v.DEVICE_METADATA.localhost
+local function of_config_db(at, value, out)
+   local host = type(value.DEVICE_METADATA) == "table" and value.DEVICE_METADATA.localhost
    at = type(host) == "table" and type(host.hostname) == "string" and host.hostname or at
-   local members = members_of(v)
+   local members = members_of(value)
    for _, name in ipairs(SONIC) do
       local of, order = {}, {}
       local keys = {}
-      for key in pairs(type(v[name]) == "table" and v[name] or {}) do
+      for key in pairs(type(value[name]) == "table" and value[name] or {}) do
          keys[#keys + 1] = tostring(key)
       end
       table.sort(keys)
@@ -89,7 +89,7 @@ local function of_config_db(at, v, out)
          if name == "PORTCHANNEL_INTERFACE" then
             interface = members[interface or ""] or nil
          end
-         local address = interface and good(text)
+         local address = interface and is_good(text)
          if address then
             if not of[interface] then
                of[interface], order[#order + 1] = {}, interface
@@ -98,7 +98,7 @@ local function of_config_db(at, v, out)
          end
       end
       for _, interface in ipairs(order) do
-         add(out, at, interface, of[interface])
+         add_address(out, at, interface, of[interface])
       end
    end
 end
@@ -106,12 +106,12 @@ end
 --- What an object of JSON says of addresses.
 -- @param at the machine that its file is of
 -- @return array, or nil: it is of another form
-function switch_ports.of_json(at, v)
+function switch_ports.of_json(at, value)
    local out = {}
-   if type(v[1]) == "table" and v[1].ifname and v[1].addr_info ~= nil then
-      of_ip(at, v, out)
-   elseif type(v.INTERFACE) == "table" or type(v.LOOPBACK_INTERFACE) == "table" then
-      of_config_db(at, v, out)
+   if type(value[1]) == "table" and value[1].ifname and value[1].addr_info ~= nil then
+      of_ip(at, value, out)
+   elseif type(value.INTERFACE) == "table" or type(value.LOOPBACK_INTERFACE) == "table" then
+      of_config_db(at, value, out)
    else
       return nil
    end
@@ -127,7 +127,7 @@ function switch_ports.of_table(at, src)
          out, of, order = {}, {}, {}
       elseif out then
          local interface = line:match "^(%S+)%s"
-         local address = good(line:match "%s([%d.]+/%d+)%s" or "")
+         local address = is_good(line:match "%s([%d.]+/%d+)%s" or "")
          if interface and address and not interface:find "^%-" then
             if not of[interface] then
                of[interface], order[#order + 1] = {}, interface
@@ -137,17 +137,17 @@ function switch_ports.of_table(at, src)
       end
    end
    for _, interface in ipairs(order or {}) do
-      add(out, at, interface, of[interface])
+      add_address(out, at, interface, of[interface])
    end
    return out
 end
 
 --- Addresses that a switch tells its neighbours, as lldpd writes them.
--- @param v one text, a list of these, or of { value = text }
-function switch_ports.told(v)
+-- @param value one text, a list of these, or of { value = text }
+function switch_ports.told(value)
    local list = {}
-   for _, each in ipairs(type(v) == "table" and v[1] ~= nil and v or { v }) do
-      list[#list + 1] = good(type(each) == "table" and each.value or each)
+   for _, each in ipairs(type(value) == "table" and value[1] ~= nil and value or { value }) do
+      list[#list + 1] = is_good(type(each) == "table" and each.value or each)
    end
    return first_of(list)
 end
@@ -156,7 +156,7 @@ end
 
 -- Those that more than one port has, by address: of one switch they are its own (unnumbered ports),
 -- of several (a gateway's) nobody's.
-local function owners(list)
+local function owners_of(list)
    local of = {}
    for _, a in ipairs(list) do
       local o = of[a.address] or { switches = 0, ports = 0, at = {} }
@@ -174,7 +174,7 @@ end
 -- @param note function(text) for what is left out
 -- @return array of { name = "leaf01/swp1" or "spine1", address }, by name
 function switch_ports.choose(list, ports, note)
-   local of, own, whole, shared, out = owners(list), {}, {}, {}, {}
+   local of, own, whole, shared, out = owners_of(list), {}, {}, {}, {}
    -- of those that are no switch of the fabric nobody asks
    for _, a in ipairs(tables.filter(list, function(each) return ports[each.at] ~= nil end)) do
       local o, name = of[a.address], a.at .. "/" .. (a.port or "")
@@ -200,7 +200,7 @@ function switch_ports.choose(list, ports, note)
          out[#out + 1] = { name = switch, address = whole[switch] }
       end
    end
-   table.sort(out, function(a, b) return a.name < b.name end)
+   table.sort(out, function(one, other) return one.name < other.name end)
    return out
 end
 

@@ -120,7 +120,7 @@ end
 
 ---------------------------------------------------------------- text
 
-local function words(src, line, text)
+local function split_words(src, line, text)
    local guid, number, kind, desc = text:match "^(0x%x+)%s+(%d+)%s+(%a+)%s*(.*)$"
    if guid then
       return port_of(src, line, guid, number, kind, desc)
@@ -145,21 +145,21 @@ function forms.text(src, on)
          end
          section = nil
       elseif section == "link" and (rate or line:find "^%s*[%?a][%?n][%?y]%s+0x") then
-         local port = words(src, n, rest or line:match "(0x.*)$")
+         local port = split_words(src, n, rest or line:match "(0x.*)$")
          if first or not port then
             src:fail(n, first and "a link before the other end of the one above" or
                "%s, expected a rate, a GUID, a port, FI or SW, and a name", quote(line))
          end
          first = { line = n, rate = rate, port = port }
       elseif section == "link" and back then
-         local port = first and words(src, n, back)
+         local port = first and split_words(src, n, back)
          if not port then
             src:fail(n, "%s, expected the other end of a link", quote(line))
          end
          on.link(first.line, first.rate, first.port, port)
          first = nil
       elseif section == "lid" and lid then
-         local port = words(src, n, of_lid)
+         local port = split_words(src, n, of_lid)
          on.lid(n, lid, port or src:fail(n, "%s, expected a lid, a GUID, a port, FI or SW",
             quote(line)))
       elseif section and count then
@@ -175,7 +175,7 @@ end
 
 ---------------------------------------------------------------- rows
 
-local function split(line)
+local function split_row(line)
    local list = {}
    for field in (line .. ";"):gmatch "([^;]*);" do
       list[#list + 1] = field
@@ -186,7 +186,7 @@ end
 --- Rows of opaextractsellinks (eight fields) and opaextractlids (five).
 function forms.rows(src, on)
    for n, line in src:lines(MOST_BYTES) do
-      local f = split(line)
+      local f = split_row(line)
       if not line:find "%S" then
          goto continue
       elseif #f == 8 then

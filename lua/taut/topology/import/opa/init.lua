@@ -37,8 +37,8 @@ local function element_of(st, port)
 end
 
 -- The same link again, as of a report of all and one of those between switches.
-local function is_known(st, e, here, there)
-   local known = e.ports[here.number]
+local function is_known(st, element, here, there)
+   local known = element.ports[here.number]
    if not known then
       return false
    elseif known.peer == there.guid and known.peer_port == there.number then
@@ -53,24 +53,26 @@ local function port_guid(port)
    return port.type == "ca" and (port.port_guid or port.guid) or nil
 end
 
-local function add_link(st, line, rate, a, b)
-   local x, y = element_of(st, a), element_of(st, b)
+local function add_link(st, line, rate, here, there)
+   local x, y = element_of(st, here), element_of(st, there)
    st.links = st.links + 1
-   if x == y and a.number == b.number then
-      st.src:fail(line, "a link of port %d of %s with itself", a.number, quote(a.guid))
-   elseif is_known(st, x, a, b) then
+   if x == y and here.number == there.number then
+      st.src:fail(line, "a link of port %d of %s with itself", here.number, quote(here.guid))
+   elseif is_known(st, x, here, there) then
       st.again = st.again + 1
       return
    end
-   is_known(st, y, b, a)
+   is_known(st, y, there, here)
    local Bps = Bps_of(st, line, rate)
    if not Bps and not st.no_rate then
       st.no_rate = true
       st.src:note(line, "links without a rate: give --capacity, or it is learned")
    end
-   x.ports[a.number] = { line = a.line, guid = port_guid(a), peer = b.guid, peer_port = b.number,
+   x.ports[here.number] = { line = here.line, guid = port_guid(here), peer = there.guid,
+      peer_port = there.number,
       Bps = Bps }
-   y.ports[b.number] = { line = b.line, guid = port_guid(b), peer = a.guid, peer_port = a.number,
+   y.ports[there.number] = { line = there.line, guid = port_guid(there), peer = here.guid,
+      peer_port = here.number,
       Bps = Bps }
 end
 

@@ -21,14 +21,14 @@ local function first_of(src, line, text)
    return lid
 end
 
-local function places_of(w)
+local function places_of(wiring)
    local at = {}
-   for _, r in ipairs(w.routers) do
+   for _, r in ipairs(wiring.routers) do
       if r.guid then
          at[r.guid] = r
       end
    end
-   for _, n in ipairs(w.nodes) do
+   for _, n in ipairs(wiring.nodes) do
       for _, rail in ipairs(n.rails) do
          if rail and rail.guid then
             at[rail.guid] = rail
@@ -39,8 +39,8 @@ local function places_of(w)
 end
 
 --- Put them into the wiring.
-function opa_lids.apply(w, src)
-   local at, seen, strangers = places_of(w), {}, 0
+function opa_lids.apply(wiring, src)
+   local at, seen, strangers = places_of(wiring), {}, 0
    forms.read(src, {
       link = function() end,
       total = function() end,
@@ -61,7 +61,7 @@ function opa_lids.apply(w, src)
    if not next(seen) then
       src:fail(nil, "the file ends without a LID, expected those of opaextractlids")
    elseif strangers > 0 then
-      src:note(1, "%d LIDs are of ports that %s does not have", strangers, w.source)
+      src:note(1, "%d LIDs are of ports that %s does not have", strangers, wiring.source)
    end
 end
 

@@ -8,13 +8,13 @@
 local dimensions = {}
 
 -- Opposite corners with exactly two routers between them, which are not joined themselves.
-local function each_square(g, fn)
+local function each_square(graph, fn)
    local via, count = {}, {}
-   for u = 1, g.routers do
+   for u = 1, graph.routers do
       local seen = {}
-      for _, v in ipairs(g.near[u]) do
-         for _, x in ipairs(g.near[v]) do
-            if x ~= u and not g.edge[u][x] then
+      for _, v in ipairs(graph.near[u]) do
+         for _, x in ipairs(graph.near[v]) do
+            if x ~= u and not graph.edge[u][x] then
                if not count[x] then
                   count[x], via[x] = 0, {}
                   seen[#seen + 1] = x
@@ -28,7 +28,7 @@ local function each_square(g, fn)
       end
       for _, x in ipairs(seen) do
          local v, w = via[x][1], via[x][2]
-         if x > u and count[x] == 2 and not g.edge[v][w] then
+         if x > u and count[x] == 2 and not graph.edge[v][w] then
             fn(u, v, x, w)
          end
          count[x], via[x] = nil, nil
@@ -36,65 +36,65 @@ local function each_square(g, fn)
    end
 end
 
-local function find(parent, i)
-   while parent[i] ~= i do
-      parent[i] = parent[parent[i]]
-      i = parent[i]
+local function find_root(parent, index)
+   while parent[index] ~= index do
+      parent[index] = parent[parent[index]]
+      index = parent[index]
    end
-   return i
+   return index
 end
 
-local function join(parent, a, b)
-   a, b = find(parent, a), find(parent, b)
-   if a ~= b then
-      parent[math.max(a, b)] = math.min(a, b)
+local function join_classes(parent, edge, other)
+   edge, other = find_root(parent, edge), find_root(parent, other)
+   if edge ~= other then
+      parent[math.max(edge, other)] = math.min(edge, other)
    end
 end
 
-local function square_classes(g)
+local function square_classes(graph)
    local parent = {}
-   for i in ipairs(g.edges) do
+   for i in ipairs(graph.edges) do
       parent[i] = i
    end
-   local edge = g.edge
-   each_square(g, function(u, v, x, w)
-      join(parent, edge[u][v].index, edge[w][x].index)
-      join(parent, edge[u][w].index, edge[v][x].index)
+   local edge = graph.edge
+   each_square(graph, function(u, v, x, w)
+      join_classes(parent, edge[u][v].index, edge[w][x].index)
+      join_classes(parent, edge[u][w].index, edge[v][x].index)
    end)
    return parent
 end
 
 -- Counts, for each pair of classes, the routers where they meet and the squares they span there.
-local function meetings(g, parent)
-   local meets, squares, size, width = {}, {}, {}, #g.edges + 1
-   local function key(a, b)
-      return a < b and a * width + b or b * width + a
+local function meet_in_squares(graph, parent)
+   local meets, squares, size, width = {}, {}, {}, #graph.edges + 1
+   local function key_of(edge, other)
+      return edge < other and edge * width + other or other * width + edge
    end
    local class = {}
-   for i in ipairs(g.edges) do
-      class[i] = find(parent, i)
+   for i in ipairs(graph.edges) do
+      class[i] = find_root(parent, i)
       size[class[i]] = (size[class[i]] or 0) + 1
    end
-   for u = 1, g.routers do
-      local near = g.near[u]
+   for u = 1, graph.routers do
+      local near = graph.near[u]
       for i = 1, #near do
-         local a = class[g.edge[u][near[i]].index]
+         local a = class[graph.edge[u][near[i]].index]
          for j = i + 1, #near do
-            local b = class[g.edge[u][near[j]].index]
+            local b = class[graph.edge[u][near[j]].index]
             if a ~= b then
-               local k = key(a, b)
+               local k = key_of(a, b)
                meets[k] = (meets[k] or 0) + 1
             end
          end
       end
    end
-   each_square(g, function(u, v, x, w)
-      local edge = g.edge
+   each_square(graph, function(u, v, x, w)
+      local edge = graph.edge
       for _, corner in ipairs { { u, v, w }, { x, v, w } } do
          local c = corner[1]
          local a, b = class[edge[c][corner[2]].index], class[edge[c][corner[3]].index]
          if a ~= b then
-            local k = key(a, b)
+            local k = key_of(a, b)
             squares[k] = (squares[k] or 0) + 1
          end
       end
@@ -103,10 +103,10 @@ local function meetings(g, parent)
 end
 
 -- Numbers classes 1, 2, … in the order of their first edge.
-local function numbered(g, parent)
+local function number_classes(graph, parent)
    local number, count, dim_of = {}, 0, {}
-   for i in ipairs(g.edges) do
-      local c = find(parent, i)
+   for i in ipairs(graph.edges) do
+      local c = find_root(parent, i)
       if not number[c] then
          count = count + 1
          number[c] = count
@@ -121,57 +121,57 @@ local MOST_WORK = 3e7
 
 --- By structure.
 -- @return array edge index → dimension (1 …), number of dimensions; or nil when it is too large
-function dimensions.by_squares(g)
+function dimensions.by_squares(graph)
    local work = 0
-   for r = 1, g.routers do
-      work = work + (#g.near[r]) ^ 2
+   for r = 1, graph.routers do
+      work = work + (#graph.near[r]) ^ 2
    end
    if work > MOST_WORK then
       return nil
    end
-   local parent = square_classes(g)
-   local meets, squares, size, width = meetings(g, parent)
+   local parent = square_classes(graph)
+   local meets, squares, size, width = meet_in_squares(graph, parent)
    local groups = {}
-   for i in ipairs(g.edges) do
-      groups[i] = find(parent, i)
+   for i in ipairs(graph.edges) do
+      groups[i] = find_root(parent, i)
    end
    for k, n in pairs(meets) do
       local a, b = k // width, k % width
       if n >= 0.5 * math.max(size[a], size[b]) and (squares[k] or 0) < 0.5 * n then
-         join(groups, a, b)
+         join_classes(groups, a, b)
       end
    end
-   return numbered(g, groups)
+   return number_classes(graph, groups)
 end
 
 --- Ports of an edge as a word that does not depend on its direction.
-local function port_word(p)
-   return p[1] < p[2] and p[1] .. "|" .. p[2] or p[2] .. "|" .. p[1]
+local function port_word(port)
+   return port[1] < port[2] and port[1] .. "|" .. port[2] or port[2] .. "|" .. port[1]
 end
 
 --- By ports: links that leave and arrive at the same pair of ports everywhere are a dimension.
 -- @return as by_squares
-function dimensions.by_ports(g)
+function dimensions.by_ports(graph)
    local parent, at = {}, {}
-   for i, e in ipairs(g.edges) do
+   for i, e in ipairs(graph.edges) do
       parent[i] = i
       for _, p in ipairs(e.ports) do
          local word = port_word(p)
          if at[word] then
-            join(parent, i, at[word])
+            join_classes(parent, i, at[word])
          else
             at[word] = i
          end
       end
    end
-   return numbered(g, parent)
+   return number_classes(graph, parent)
 end
 
 --- The pairs of ports that the edges of a dimension use, sorted, as one word.
-function dimensions.port_words(g, dim_of, d)
+function dimensions.port_words(graph, dim_of, dim)
    local seen, list = {}, {}
-   for i, e in ipairs(g.edges) do
-      if dim_of[i] == d then
+   for i, e in ipairs(graph.edges) do
+      if dim_of[i] == dim then
          for _, p in ipairs(e.ports) do
             local word = port_word(p)
             if not seen[word] then

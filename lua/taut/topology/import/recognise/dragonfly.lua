@@ -7,12 +7,12 @@ local product = require "taut.topology.import.recognise.product"
 local dragonfly = {}
 
 -- How many routers are neighbours of both ends of each edge.
-local function support(g)
+local function count_support(fabric)
    local values, most = {}, 0
-   for _, e in ipairs(g.edges) do
+   for _, e in ipairs(fabric.edges) do
       local n = 0
-      for _, s in ipairs(g.near[e.a]) do
-         if g.edge[e.b][s] then
+      for _, s in ipairs(fabric.near[e.a]) do
+         if fabric.edge[e.b][s] then
             n = n + 1
          end
       end
@@ -24,9 +24,9 @@ local function support(g)
 end
 
 -- Groups as the file names them.
-local function given(g)
+local function given_groups(fabric)
    local group, number, count = {}, {}, 0
-   for r, router in ipairs(g.wiring.routers) do
+   for r, router in ipairs(fabric.wiring.routers) do
       if not router.group then
          return nil
       end
@@ -39,7 +39,7 @@ local function given(g)
    return group, count
 end
 
-local function members(group, count)
+local function members_of(group, count)
    local list = tables.fill(1, count, function() return {} end)
    for r, i in ipairs(group) do
       table.insert(list[i], r)
@@ -48,17 +48,17 @@ local function members(group, count)
 end
 
 -- The routers of one group as a graph of their own.
-local function inside(g, list)
+local function graph_of_group(fabric, list)
    local number, w = {}, { routers = {}, nodes = {}, cables = {} }
    for i, r in ipairs(list) do
       number[r] = i
-      w.routers[i] = g.wiring.routers[r]
+      w.routers[i] = fabric.wiring.routers[r]
    end
    for i, r in ipairs(list) do
-      for _, s in ipairs(g.near[r]) do
+      for _, s in ipairs(fabric.near[r]) do
          local j = number[s]
          if j and j > i then
-            local e = g.edge[r][s]
+            local e = fabric.edge[r][s]
             for k = 1, e.cables do
                local p = e.ports[k]
                w.cables[#w.cables + 1] = { a = i, b = j, a_port = e.a == r and p[1] or p[2],
@@ -71,8 +71,8 @@ local function inside(g, list)
 end
 
 -- How a group is joined inside: lengths { n } for all to all, { rows, columns } as in Aries.
-local function local_shape(g, list)
-   local sub = inside(g, list)
+local function local_shape(fabric, list)
+   local sub = graph_of_group(fabric, list)
    local n = #list
    if #sub.edges == n * (n - 1) // 2 then
       return { n }
@@ -87,12 +87,12 @@ local function local_shape(g, list)
    end
 end
 
-local function between(g, group, count)
+local function links_between(fabric, group, count)
    local pairs_, globals = {}, {}
-   for r = 1, g.routers do
+   for r = 1, fabric.routers do
       globals[r] = 0
    end
-   for _, e in ipairs(g.edges) do
+   for _, e in ipairs(fabric.edges) do
       local a, b = group[e.a], group[e.b]
       if a ~= b then
          local k = math.min(a, b) * (count + 1) + math.max(a, b)
@@ -110,8 +110,8 @@ local function between(g, group, count)
 end
 
 -- What a division into groups explains, or nil when it is no dragonfly.
-local function judge(g, group, count)
-   local lists = members(group, count)
+local function judge_groups(fabric, group, count)
+   local lists = members_of(group, count)
    local sizes = tables.map(lists, function(list) return #list end)
    local usual = graph.mode(sizes)
    if count < 3 or usual < 2 then
@@ -119,12 +119,12 @@ local function judge(g, group, count)
    end
    local misfits, shapes, odd = graph.misfits(), {}, 0
    for i, list in ipairs(lists) do
-      local dims, found = local_shape(g, list)
+      local dims, found = local_shape(fabric, list)
       shapes[i] = dims and table.concat(dims, "x") or "none"
       if #list ~= usual then
          odd = odd + 1
          misfits.add("the group of %s has %d routers, others have %d",
-            g.wiring.routers[list[1]].name, #list, usual)
+            fabric.wiring.routers[list[1]].name, #list, usual)
       end
       for _, m in ipairs(found and found.misfits or {}) do
          misfits.add("%s", m)
@@ -135,11 +135,11 @@ local function judge(g, group, count)
       if s ~= shape then
          odd = odd + 1
          misfits.add("the group of %s is joined otherwise than the others",
-            g.wiring.routers[lists[i][1]].name)
+            fabric.wiring.routers[lists[i][1]].name)
       end
    end
-   local links, globals = between(g, group, count)
-   local missing = tables.sum(links, function(n) return n == 0 and 1 or 0 end)
+   local links, globals = links_between(fabric, group, count)
+   local missing = tables.sum(links, function(number) return number == 0 and 1 or 0 end)
    if shape == "none" or odd > 0.25 * count or missing > 0.1 * #links then
       return nil
    end
@@ -150,7 +150,7 @@ local function judge(g, group, count)
       usual = usual }
 end
 
-local function lengths(shape)
+local function lengths_of(shape)
    local list = {}
    for n in shape:gmatch "%d+" do
       list[#list + 1] = math.tointeger(tonumber(n))
@@ -158,39 +158,39 @@ local function lengths(shape)
    return list
 end
 
-local function result(group, count, j)
-   local least, most = graph.range(j.links)
-   local h_least, h_most = graph.range(j.globals)
-   local usual = graph.mode(j.links)
+local function make_result(group, count, judged)
+   local least, most = graph.range(judged.links)
+   local h_least, h_most = graph.range(judged.globals)
+   local usual = graph.mode(judged.links)
    if least ~= most then
-      local odd = tables.sum(j.links, function(n) return n ~= usual and 1 or 0 end)
-      j.misfits.add("%d of %d pairs of groups have other than %d links (%d to %d)", odd, #j.links,
-         usual, least, most)
+      local odd = tables.sum(judged.links, function(length) return length ~= usual and 1 or 0 end)
+      judged.misfits.add("%d of %d pairs of groups have other than %d links (%d to %d)", odd,
+         #judged.links, usual, least, most)
    end
-   return { kind = "dragonfly", groups = count, routers_per_group = j.usual,
-      local_dims = lengths(j.shape), group = group, members = j.lists,
+   return { kind = "dragonfly", groups = count, routers_per_group = judged.usual,
+      local_dims = lengths_of(judged.shape), group = group, members = judged.lists,
       links_per_pair = { least, most }, global_per_router = { h_least, h_most },
-      misfits = j.misfits.list() }
+      misfits = judged.misfits.list() }
 end
 
 --- Look.
--- @param g graph, connected
+-- @param fabric graph, connected
 -- @return what was found, or nil
-function dragonfly.find(g)
-   local group, count = given(g)
+function dragonfly.find(fabric)
+   local group, count = given_groups(fabric)
    if group then
-      local j = judge(g, group, count)
+      local j = judge_groups(fabric, group, count)
       if j then
-         return result(group, count, j)
+         return make_result(group, count, j)
       end
    end
-   local values, most = support(g)
+   local values, most = count_support(fabric)
    for threshold = 1, most do
       if values[threshold] then
-         group, count = graph.parts(g, function(e) return e.support >= threshold end)
-         local j = count < g.routers and judge(g, group, count)
+         group, count = graph.parts(fabric, function(edge) return edge.support >= threshold end)
+         local j = count < fabric.routers and judge_groups(fabric, group, count)
          if j then
-            return result(group, count, j)
+            return make_result(group, count, j)
          end
       end
    end

@@ -2,17 +2,17 @@
 --- The routers of a wiring as a simple graph: one edge per pair of routers that cables join.
 local graph = {}
 
-local function edge_between(g, a, b)
-   if a > b then
-      a, b = b, a
+local function edge_between(fabric, router, other)
+   if router > other then
+      router, other = other, router
    end
-   local e = g.edge[a][b]
+   local e = fabric.edge[router][other]
    if not e then
-      e = { a = a, b = b, cables = 0, index = #g.edges + 1, ports = {} }
-      g.edges[e.index] = e
-      g.edge[a][b], g.edge[b][a] = e, e
-      table.insert(g.near[a], b)
-      table.insert(g.near[b], a)
+      e = { a = router, b = other, cables = 0, index = #fabric.edges + 1, ports = {} }
+      fabric.edges[e.index] = e
+      fabric.edge[router][other], fabric.edge[other][router] = e, e
+      table.insert(fabric.near[router], other)
+      table.insert(fabric.near[other], router)
    end
    return e
 end
@@ -20,12 +20,13 @@ end
 --- Make it.
 -- @return { routers = count, near[r] = array of neighbours, edge[r][s] = edge, edges, hosts[r],
 --   wiring }; an edge has a, b, cables, ports (array of { port at a, port at b }), kind
-function graph.of(w)
-   local g = { routers = #w.routers, near = {}, edge = {}, edges = {}, hosts = {}, wiring = w }
+function graph.of(wiring)
+   local g = { routers = #wiring.routers, near = {}, edge = {}, edges = {}, hosts = {},
+      wiring = wiring }
    for r = 1, g.routers do
       g.near[r], g.edge[r], g.hosts[r] = {}, {}, 0
    end
-   for _, c in ipairs(w.cables) do
+   for _, c in ipairs(wiring.cables) do
       local e = edge_between(g, c.a, c.b)
       e.cables = e.cables + 1
       e.kind = e.kind or c.kind
@@ -34,7 +35,7 @@ function graph.of(w)
    for r = 1, g.routers do
       table.sort(g.near[r])
    end
-   for _, n in ipairs(w.nodes) do
+   for _, n in ipairs(wiring.nodes) do
       for _, rail in ipairs(n.rails) do
          if rail then
             g.hosts[rail.router] = g.hosts[rail.router] + 1
@@ -47,9 +48,9 @@ end
 --- Connected parts, using only the edges that `use` accepts.
 -- @param use function of an edge, or nil for all
 -- @return map router → number of its part, number of parts
-function graph.parts(g, use)
+function graph.parts(fabric, use)
    local part, count = {}, 0
-   for start = 1, g.routers do
+   for start = 1, fabric.routers do
       if not part[start] then
          count = count + 1
          part[start] = count
@@ -57,8 +58,8 @@ function graph.parts(g, use)
          while queue[first] do
             local r = queue[first]
             first = first + 1
-            for _, s in ipairs(g.near[r]) do
-               if not part[s] and (not use or use(g.edge[r][s])) then
+            for _, s in ipairs(fabric.near[r]) do
+               if not part[s] and (not use or use(fabric.edge[r][s])) then
                   part[s] = count
                   queue[#queue + 1] = s
                end

@@ -8,7 +8,7 @@ local levels = require "taut.topology.import.recognise.levels"
 
 local recognise = {}
 
-local function span(range)
+local function range_in_words(range)
    return range[1] == range[2] and tostring(range[1]) or ("%d to %d"):format(range[1], range[2])
 end
 
@@ -17,7 +17,7 @@ local function irregular(misfits)
 end
 
 --- Look at a wiring.
--- @param w wiring
+-- @param wiring wiring
 -- @return table with kind ("fattree", "torus", "mesh", "hyperx", "dragonfly" or "irregular"),
 --   nodes_per_router { least, most }, misfits (array of sentences), and by kind:
 --   fattree: levels (switches of each, leaves first), level[router], nodes_per_leaf, uplinks,
@@ -27,14 +27,14 @@ end
 --     `expected`), is_whole (nothing else does not fit);
 --   dragonfly: groups, routers_per_group, local_dims ({ n } all to all, { rows, columns }),
 --     group[router], members[group], links_per_pair, global_per_router (each { least, most })
-function recognise.kind(w)
-   local g = graph.of(w)
+function recognise.kind(wiring)
+   local g = graph.of(wiring)
    local found
    if g.routers == 0 then
       return irregular { "there is no router" }
    end
    local _, parts = graph.parts(g)
-   if #w.cables == 0 and g.routers > 1 then
+   if #wiring.cables == 0 and g.routers > 1 then
       found = irregular { ("%d routers and no cable between them"):format(g.routers) }
    elseif parts > 1 then
       -- trees may stand beside each other; of other kinds no model has several parts
@@ -56,7 +56,7 @@ function recognise.kind(w)
    local least, most = table.unpack(found.nodes_per_router)
    if least ~= most and found.kind ~= "fattree" and found.kind ~= "irregular" then
       local usual = graph.mode(busy)
-      local odd = tables.sum(busy, function(n) return n ~= usual and 1 or 0 end)
+      local odd = tables.sum(busy, function(length) return length ~= usual and 1 or 0 end)
       table.insert(found.misfits, ("%d of %d routers have other than %d nodes (%d to %d)"):format(
          odd, #busy, usual, least, most))
    end
@@ -66,7 +66,7 @@ end
 local words = {}
 
 local function of(range, thing)
-   return ("%s %s%s"):format(span(range), thing, range[2] == 1 and "" or "s")
+   return ("%s %s%s"):format(range_in_words(range), thing, range[2] == 1 and "" or "s")
 end
 
 local LEVELS = 8 -- named; a chain of switches has thousands
@@ -78,23 +78,23 @@ local function levels_of(list)
    return table.concat(list, " + ", 1, LEVELS - 1) .. " + … + " .. list[#list]
 end
 
-function words.fattree(f)
-   if (f.parts or 1) > 1 then
+function words.fattree(found)
+   if (found.parts or 1) > 1 then
       return ("%d parts that nothing joins, together an irregular tree of %d levels with %s " ..
-         "switches (leaves first), %s on a leaf"):format(f.parts, f.top + 1, levels_of(f.levels),
-         of(f.nodes_per_leaf, "node"))
-   elseif f.top == 0 then
-      return "a single switch with " .. of(f.nodes_per_leaf, "node")
+         "switches (leaves first), %s on a leaf"):format(found.parts, found.top + 1,
+         levels_of(found.levels), of(found.nodes_per_leaf, "node"))
+   elseif found.top == 0 then
+      return "a single switch with " .. of(found.nodes_per_leaf, "node")
    end
    return ("%s tree of %d levels with %s switches (leaves first), %s and %s up on a leaf"):format(
-      f.regular and "fat" or "irregular fat", f.top + 1, levels_of(f.levels),
-      of(f.nodes_per_leaf, "node"), of(f.uplinks, "link"))
+      found.regular and "fat" or "irregular fat", found.top + 1, levels_of(found.levels),
+      of(found.nodes_per_leaf, "node"), of(found.uplinks, "link"))
 end
 
 local function grid_words(name)
-   return function(f)
-      return ("%s %s, %s on a router"):format(name, table.concat(f.dims, "x"),
-         of(f.nodes_per_router, "node"))
+   return function(found)
+      return ("%s %s, %s on a router"):format(name, table.concat(found.dims, "x"),
+         of(found.nodes_per_router, "node"))
    end
 end
 
@@ -102,16 +102,16 @@ words.torus = grid_words "torus"
 words.mesh = grid_words "mesh"
 words.hyperx = grid_words "HyperX"
 
-function words.dragonfly(f)
-   local inside = #f.local_dims == 1 and "all joined" or
-      ("in rows and columns (%s)"):format(table.concat(f.local_dims, "x"))
+function words.dragonfly(found)
+   local inside = #found.local_dims == 1 and "all joined" or
+      ("in rows and columns (%s)"):format(table.concat(found.local_dims, "x"))
    return ("dragonfly of %d groups of %d routers %s, %s between two groups, %s on a router"):format(
-      f.groups, f.routers_per_group, inside, of(f.links_per_pair, "link"),
-      of(f.nodes_per_router, "node"))
+      found.groups, found.routers_per_group, inside, of(found.links_per_pair, "link"),
+      of(found.nodes_per_router, "node"))
 end
 
-function words.irregular(f)
-   return ("irregular network of %d routers"):format(f.routers or 0)
+function words.irregular(found)
+   return ("irregular network of %d routers"):format(found.routers or 0)
 end
 
 --- What was found, in a line.

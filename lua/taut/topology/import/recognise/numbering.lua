@@ -5,7 +5,7 @@ local tables = require "taut.base.tables"
 local numbering = {}
 
 -- The layers in the order of a walk from a given one.
-local function walk(joined, start, second)
+local function walk_layers(joined, start, second)
    local order, at, before = {}, start, nil
    local seen = {}
    while at and not seen[at] do
@@ -24,24 +24,24 @@ local function walk(joined, start, second)
    return order
 end
 
-local function numbers_in(r)
-   if r.coord then
-      return r.coord
+local function numbers_in(router)
+   if router.coord then
+      return router.coord
    end
    local list = {}
-   for digits in r.name:gmatch "%d+" do
+   for digits in router.name:gmatch "%d+" do
       list[#list + 1] = math.tointeger(tonumber(digits)) or 0
    end
    return list
 end
 
 -- The field of the routers' names that numbers the layers: values layer → number from 0, field.
-local function by_names(g, layer, joined, shape, taken)
-   local first = numbers_in(g.wiring.routers[1])
+local function by_names(graph, layer, joined, shape, taken)
+   local first = numbers_in(graph.wiring.routers[1])
    for f = 1, #first do
       local value, least, good = {}, math.huge, not taken[f]
-      for r = 1, good and g.routers or 0 do
-         local v, l = numbers_in(g.wiring.routers[r])[f], layer.part[r]
+      for r = 1, good and graph.routers or 0 do
+         local v, l = numbers_in(graph.wiring.routers[r])[f], layer.part[r]
          if not v or value[l] and value[l] ~= v then
             good = false
             break
@@ -67,17 +67,17 @@ local function by_names(g, layer, joined, shape, taken)
    end
 end
 
-local function port_number(p)
-   return tonumber(p) or tonumber(p:match "%d+") or p:byte()
+local function port_number(port)
+   return tonumber(port) or tonumber(port:match "%d+") or port:byte()
 end
 
 -- Of the first router's links in a dimension: the layer that its lowest port leads to, the port.
-local function lowest_port(g, dim_of, d, layer)
+local function lowest_port(graph, dim_of, dim, layer)
    local best, to
-   for r = 1, g.routers do
-      for _, s in ipairs(g.near[r]) do
-         local e = g.edge[r][s]
-         if dim_of[e.index] == d and layer.part[r] == layer.part[1] then
+   for r = 1, graph.routers do
+      for _, s in ipairs(graph.near[r]) do
+         local e = graph.edge[r][s]
+         if dim_of[e.index] == dim and layer.part[r] == layer.part[1] then
             for _, p in ipairs(e.ports) do
                local own = e.a == r and p[1] or p[2]
                local plus = own:find("+", 1, true) and -0.5 or 0
@@ -95,17 +95,17 @@ local function lowest_port(g, dim_of, d, layer)
 end
 
 --- Numbers the layers of a dimension: by names where they do it, else from the first router on.
--- @param g graph
+-- @param graph graph
 -- @param dim_of array edge index → dimension
--- @param d dimension
+-- @param dim dimension
 -- @param layer { part[router] = layer, count }
 -- @param joined[layer] = array of the layers next to it
 -- @param shape "ring", "line", "complete" or "short"
 -- @param taken set of the names' fields that other dimensions have taken; added to
 -- @return array layer → number from 0, field of the names or nil, lowest port of the dimension
-function numbering.layers(g, dim_of, d, layer, joined, shape, taken)
-   local value, field = by_names(g, layer, joined, shape, taken)
-   local to, port = lowest_port(g, dim_of, d, layer)
+function numbering.layers(graph, dim_of, dim, layer, joined, shape, taken)
+   local value, field = by_names(graph, layer, joined, shape, taken)
+   local to, port = lowest_port(graph, dim_of, dim, layer)
    if value then
       taken[field] = true
       return value, field, port
@@ -113,15 +113,15 @@ function numbering.layers(g, dim_of, d, layer, joined, shape, taken)
    value = {}
    local order
    if shape == "complete" then
-      order = tables.fill(1, layer.count, function(l) return l end)
+      order = tables.fill(1, layer.count, function(one) return one end)
    elseif shape == "line" then
       local start
       for l = 1, layer.count do
          start = start or #joined[l] == 1 and l
       end
-      order = walk(joined, start)
+      order = walk_layers(joined, start)
    else
-      order = walk(joined, layer.part[1], to)
+      order = walk_layers(joined, layer.part[1], to)
    end
    for i, l in ipairs(order) do
       value[l] = i - 1

@@ -8,11 +8,11 @@ local numbering = require "taut.topology.import.recognise.numbering"
 local product = {}
 
 -- Joins two rings of two into one of four where they use the same ports.
-local function merge_twos(g, dim_of, layers)
+local function merge_pairs(fabric, dim_of, layers)
    local by_ports, gone = {}, {}
    for d = 1, #layers do
       if layers[d].count == 2 then
-         local word = dimensions.port_words(g, dim_of, d)
+         local word = dimensions.port_words(fabric, dim_of, d)
          if by_ports[word] then
             local other = by_ports[word]
             by_ports[word], gone[d] = nil, other
@@ -38,24 +38,24 @@ local function merge_twos(g, dim_of, layers)
 end
 
 -- Layers of each dimension: what hangs together without its links.
-local function layers_of(g, dim_of, count)
+local function layers_of(fabric, dim_of, count)
    local layers = {}
    for d = 1, count do
-      local part, parts = graph.parts(g, function(e) return dim_of[e.index] ~= d end)
+      local part, parts = graph.parts(fabric, function(edge) return dim_of[edge.index] ~= d end)
       layers[d] = { part = part, count = parts }
    end
    return layers
 end
 
 -- Which layers of a dimension are joined: by at least half as many links as a layer could have.
-local function quotient(g, dim_of, d, layer)
-   local joined, links, size = {}, {}, g.routers / layer.count
+local function quotient_graph(fabric, dim_of, dim, layer)
+   local joined, links, size = {}, {}, fabric.routers / layer.count
    for l = 1, layer.count do
       joined[l], links[l] = {}, {}
    end
-   for i, e in ipairs(g.edges) do
+   for i, e in ipairs(fabric.edges) do
       local a, b = layer.part[e.a], layer.part[e.b]
-      if dim_of[i] == d and a ~= b then
+      if dim_of[i] == dim and a ~= b then
          links[a][b] = (links[a][b] or 0) + 1
          links[b][a] = links[a][b]
       end
@@ -98,9 +98,9 @@ local function key_of(at)
 end
 
 -- Place → router, and how many places have none; or nil where two are at one place.
-local function places(g, dims, misfits)
+local function routers_by_place(fabric, dims, misfits)
    local at_key, points = {}, 1
-   for r = 1, g.routers do
+   for r = 1, fabric.routers do
       local k = key_of(dims.at[r])
       if at_key[k] then
          return nil
@@ -110,29 +110,29 @@ local function places(g, dims, misfits)
    for _, d in ipairs(dims) do
       points = points * d.count
    end
-   if points > g.routers then
-      misfits.add("%d of %d places have no router", points - g.routers, points)
+   if points > fabric.routers then
+      misfits.add("%d of %d places have no router", points - fabric.routers, points)
    end
-   return at_key, math.max(0, points - g.routers)
+   return at_key, math.max(0, points - fabric.routers)
 end
 
 -- Mark the cables of a dimension that should be there.
 -- @return how many there should be, how many are not, and how many the usual one is
-local function along(g, dims, d, at_key, misfits, missing)
-   local routers, counts, expected, wrong = g.wiring.routers, {}, 0, 0
-   for r = 1, g.routers do
-      for _, m in ipairs(dims[d].after[dims.at[r][d]]) do
+local function mark_along(fabric, dims, dim, at_key, misfits, missing)
+   local routers, counts, expected, wrong = fabric.wiring.routers, {}, 0, 0
+   for r = 1, fabric.routers do
+      for _, m in ipairs(dims[dim].after[dims.at[r][dim]]) do
          local at = table.move(dims.at[r], 1, #dims, 1, {})
-         at[d] = m
+         at[dim] = m
          local s = at_key[key_of(at)]
-         local e = s and s > r and g.edge[r][s]
+         local e = s and s > r and fabric.edge[r][s]
          expected = expected + (s and s > r and 1 or 0)
          if e then
-            e.fits, e.dim = true, d
+            e.fits, e.dim = true, dim
             counts[#counts + 1] = e.cables
          elseif s and s > r then
             wrong = wrong + 1
-            missing[#missing + 1] = { r, s, d }
+            missing[#missing + 1] = { r, s, dim }
             misfits.add("no cable between %s and %s", routers[r].name, routers[s].name)
          end
       end
@@ -141,9 +141,9 @@ local function along(g, dims, d, at_key, misfits, missing)
 end
 
 -- Cables that join no neighbours, and those of another number than is usual.
-local function others(g, usual, misfits)
-   local routers, wrong = g.wiring.routers, 0
-   for _, e in ipairs(g.edges) do
+local function count_others(fabric, usual, misfits)
+   local routers, wrong = fabric.wiring.routers, 0
+   for _, e in ipairs(fabric.edges) do
       if not e.fits then
          wrong = wrong + 1
          misfits.add("the cable between %s and %s joins no neighbours", routers[e.a].name,
@@ -158,32 +158,32 @@ local function others(g, usual, misfits)
 end
 
 -- What does not fit a numbering; returns how much of it there is, relative to what should be.
-local function check(g, dims, misfits)
-   local at_key, wrong = places(g, dims, misfits)
+local function check_numbering(fabric, dims, misfits)
+   local at_key, wrong = routers_by_place(fabric, dims, misfits)
    if not at_key then
       return math.huge
    end
    local usual, expected, missing = {}, 0, {}
    for d = 1, #dims do
       local should, lacks
-      should, lacks, usual[d] = along(g, dims, d, at_key, misfits, missing)
+      should, lacks, usual[d] = mark_along(fabric, dims, d, at_key, misfits, missing)
       expected, wrong = expected + should, wrong + lacks
    end
    dims.usual, dims.missing, dims.expected = usual, missing, expected
-   return (wrong + others(g, usual, misfits)) / math.max(1, expected)
+   return (wrong + count_others(fabric, usual, misfits)) / math.max(1, expected)
 end
 
 -- Puts the dimensions into order: of the names' fields, else of their lowest ports.
 local function in_order(dims)
-   table.sort(dims, function(a, b)
-      if (a.field ~= nil) ~= (b.field ~= nil) then
-         return a.field ~= nil
-      elseif a.field and a.field ~= b.field then
-         return a.field < b.field
-      elseif a.port ~= b.port then
-         return a.port < b.port
+   table.sort(dims, function(one, other)
+      if (one.field ~= nil) ~= (other.field ~= nil) then
+         return one.field ~= nil
+      elseif one.field and one.field ~= other.field then
+         return one.field < other.field
+      elseif one.port ~= other.port then
+         return one.port < other.port
       end
-      return a.d < b.d
+      return one.d < other.d
    end)
 end
 
@@ -207,9 +207,9 @@ local function kind_of(dims, ports_are_directions)
 end
 
 -- A short ring whose links all use one pair of ports, one for each direction.
-local function has_directions(g, dim_of, dims)
+local function has_directions(fabric, dim_of, dims)
    for _, d in ipairs(dims) do
-      local words = dimensions.port_words(g, dim_of, d.d)
+      local words = dimensions.port_words(fabric, dim_of, d.d)
       local a, b = words:match "^(%S+)|(%S+)$"
       if d.count == 3 and not (a and a ~= b) then
          return false
@@ -220,28 +220,28 @@ local function has_directions(g, dim_of, dims)
    return true
 end
 
-local function attempt(g, dim_of, count)
+local function attempt_dims(fabric, dim_of, count)
    if not dim_of or count > 12 then
       return nil
    end
-   local layers = layers_of(g, dim_of, count)
-   local merged, less = merge_twos(g, dim_of, layers)
+   local layers = layers_of(fabric, dim_of, count)
+   local merged, less = merge_pairs(fabric, dim_of, layers)
    if less then
       dim_of, count = merged, less
-      layers = layers_of(g, dim_of, count)
+      layers = layers_of(fabric, dim_of, count)
    end
    local dims, taken, points = {}, {}, 1
    for d, layer in ipairs(layers) do
       points = points * layer.count
-      if layer.count < 2 or points > 2 * g.routers then
+      if layer.count < 2 or points > 2 * fabric.routers then
          return nil
       end
-      local joined = quotient(g, dim_of, d, layer)
+      local joined = quotient_graph(fabric, dim_of, d, layer)
       local shape = shape_of(joined)
       if not shape then
          return nil
       end
-      local value, field, port = numbering.layers(g, dim_of, d, layer, joined, shape, taken)
+      local value, field, port = numbering.layers(fabric, dim_of, d, layer, joined, shape, taken)
       local after = {}
       for l, v in pairs(value) do
          after[v] = {}
@@ -254,29 +254,29 @@ local function attempt(g, dim_of, count)
    end
    in_order(dims)
    dims.at = {}
-   for r = 1, g.routers do
+   for r = 1, fabric.routers do
       dims.at[r] = {}
       for i, dim in ipairs(dims) do
          dims.at[r][i] = dim.value[dim.part[r]]
       end
    end
-   return dims, has_directions(g, dim_of, dims)
+   return dims, has_directions(fabric, dim_of, dims)
 end
 
 --- Look.
--- @param g graph, connected
+-- @param fabric graph, connected
 -- @return what was found, or nil
-function product.find(g)
-   if g.routers < 3 then
+function product.find(fabric)
+   if fabric.routers < 3 then
       return nil
    end
    local best
    for _, by in ipairs { dimensions.by_squares, dimensions.by_ports } do
-      local dims, directed = attempt(g, by(g))
+      local dims, directed = attempt_dims(fabric, by(fabric))
       local kind = dims and kind_of(dims, directed)
       if kind then
          local misfits = graph.misfits()
-         local wrong = check(g, dims, misfits)
+         local wrong = check_numbering(fabric, dims, misfits)
          if wrong <= 0.1 and (not best or wrong < best.wrong) then
             best = { wrong = wrong, kind = kind, dims = dims, misfits = misfits }
          end
@@ -285,7 +285,7 @@ function product.find(g)
    if not best then
       return nil
    end
-   local lengths = tables.map(best.dims, function(d) return d.count end)
+   local lengths = tables.map(best.dims, function(dim) return dim.count end)
    return { kind = best.kind, dims = lengths, coord = best.dims.at, links = best.dims.usual,
       misfits = best.misfits.list(), missing = best.dims.missing, expected = best.dims.expected,
       is_whole = best.misfits.count() == #best.dims.missing, named = best.dims[1].field ~= nil }

@@ -31,22 +31,22 @@ local LINES = {
 
 -- `scontrol show topology` repeats below each switch the nodes of those below it, and says of what
 -- has none that it has "" or "(null)".
-local function as_shown(t)
+local function as_shown(topology)
    for _, k in ipairs { "nodes", "switches" } do
-      t[k] = t[k] ~= "" and t[k] ~= "(null)" and t[k] or nil
+      topology[k] = topology[k] ~= "" and topology[k] ~= "(null)" and topology[k] or nil
    end
-   if t.level and t.switches then
-      t.nodes = nil
+   if topology.level and topology.switches then
+      topology.nodes = nil
    end
-   return t
+   return topology
 end
 
-local function sizes_of(src, n, text)
+local function sizes_of(src, number, text)
    local sizes = {}
    for item in (text .. ","):gmatch "([^,]*)," do
       local v = item:match "^%d%d?%d?%d?%d?%d?%d?$" and math.tointeger(tonumber(item))
       if not v or v < 1 then
-         src:fail(n, "block size %s, expected a whole number", quote(item))
+         src:fail(number, "block size %s, expected a whole number", quote(item))
       end
       sizes[#sizes + 1] = v
    end
@@ -54,29 +54,30 @@ local function sizes_of(src, n, text)
 end
 
 -- One logical line into { kind =, name =, line =, nodes =, switches = }.
-local function record(src, n, text)
+local function parse_record(src, number, text)
    local list = settings:match(text)
    if not list or not list[1] then
-      src:fail(n, "%s, expected SwitchName=, BlockName=, RingName= or BlockSizes=", quote(text))
+      src:fail(number, "%s, expected SwitchName=, BlockName=, RingName= or BlockSizes=",
+         quote(text))
    end
    local kind = list[1][1]
    local allowed = LINES[kind]
    if not allowed then
-      src:fail(n, "%s, expected SwitchName=, BlockName=, RingName= or BlockSizes= first",
+      src:fail(number, "%s, expected SwitchName=, BlockName=, RingName= or BlockSizes= first",
          quote(list[1][1]))
    end
-   local t = { kind = kind, name = list[1][2], line = n }
+   local t = { kind = kind, name = list[1][2], line = number }
    for i = 2, #list do
       local k, v = list[i][1], list[i][2]
       if not allowed[k] then
-         src:fail(n, "%s does not go with %s", quote(k), quote(kind))
+         src:fail(number, "%s does not go with %s", quote(k), quote(kind))
       elseif t[k] then
-         src:fail(n, "%s stands twice", quote(k))
+         src:fail(number, "%s stands twice", quote(k))
       end
       t[k] = v
    end
    if t.name == "" then
-      src:fail(n, "%s without a name", quote(kind))
+      src:fail(number, "%s without a name", quote(kind))
    end
    return as_shown(t)
 end
@@ -118,7 +119,7 @@ local function sizes_shown(shown)
    for text in pairs(shown) do
       list[#list + 1] = text
    end
-   table.sort(list, function(a, b) return (tonumber(a) or 0) < (tonumber(b) or 0) end)
+   table.sort(list, function(one, other) return (tonumber(one) or 0) < (tonumber(other) or 0) end)
    return table.concat(list, ",")
 end
 
@@ -129,7 +130,7 @@ local function read_records(src)
       if text:lower():find "^%s*include%s" then
          src:fail(n, "%s is not followed, expected one file with all of it", quote(text))
       end
-      local t = record(src, n, text)
+      local t = parse_record(src, n, text)
       if t.kind == "blocksizes" then
          if sizes then
             src:fail(n, "BlockSizes stands here and in line %d, expected it once", sizes_line)

@@ -28,16 +28,16 @@ function coordinates.ask()
 end
 
 -- "07A" → { 0, 7, 10 }
-local function decode(n)
+local function decode_coordinates(node)
    local at = {}
-   for digit in (n.coord or ""):gmatch "[0-9A-Z]" do
+   for digit in (node.coord or ""):gmatch "[0-9A-Z]" do
       at[#at + 1] = math.tointeger(tonumber(digit, 36))
    end
-   return #at == 3 and #n.coord == 3 and at or nil
+   return #at == 3 and #node.coord == 3 and at or nil
 end
 
 -- Ring lengths, and the most nodes of one router.
-local function shape(at)
+local function shape_of(at)
    local dims, count, most = { 1, 1, 1 }, {}, 0
    for _, c in pairs(at) do
       for d = 1, 3 do
@@ -61,7 +61,7 @@ function coordinates.fill(conf, nodes)
       out[k] = v
    end
    for i, n in ipairs(nodes) do
-      names[i], at[n.name] = n.name, decode(n)
+      names[i], at[n.name] = n.name, decode_coordinates(n)
       if not at[n.name] then
          return nil, ("topology.from: Slurm has no coordinates of %s (NodeAddr '%s'): only " ..
             "over ALPS it does"):format(n.name, n.coord or "")
@@ -70,7 +70,7 @@ function coordinates.fill(conf, nodes)
    if #names == 0 then
       return nil, "topology.from: Slurm has no nodes"
    end
-   local dims, most = shape(at)
+   local dims, most = shape_of(at)
    out.dims, out.nodes_per_router = conf.dims or dims, conf.nodes_per_router or most
    out.nodes, out.at = conf.nodes or hostlist.compress(names), at
    out.is_checked = conf.nodes ~= nil

@@ -31,49 +31,49 @@ local line_of = Ct(ws * nodename ^ -1 * item * (P "," * item) ^ 0 * (grammar.sep
    (P "#" * P(1) ^ 0) ^ -1 * -P(1))
 local nothing = ws * (P "#" * P(1) ^ 0) ^ -1 * -P(1)
 
-local function digits(s)
-   return tables.fill(1, #s, function(i) return tonumber(s:sub(i, i), 36) end)
+local function digits_of(text)
+   return tables.fill(1, #text, function(index) return tonumber(text:sub(index, index), 36) end)
 end
 
 local DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-local function check_width(st, src, n, from, to)
+local function check_width(st, src, number, from, to)
    if #from ~= 3 and #from ~= 4 or to and #to ~= #from then
-      src:fail(n, "coordinates %s, expected three characters, or four with a node's number",
+      src:fail(number, "coordinates %s, expected three characters, or four with a node's number",
          quote(from .. (to and "x" .. to or "")))
    end
    if st.width and st.width ~= #from then
-      src:fail(n, "coordinates of %d characters after some of %d, expected all alike", #from,
+      src:fail(number, "coordinates of %d characters after some of %d, expected all alike", #from,
          st.width)
    end
    st.width = #from
 end
 
-local function add(st, src, n, name, at)
+local function add_name(st, src, number, name, at)
    if st.line[name] then
-      src:fail(n, "node %s stands here and in line %d, expected it once", quote(name),
+      src:fail(number, "node %s stands here and in line %d, expected it once", quote(name),
          st.line[name])
    end
    if #st.list >= source.limits.names then
-      src:fail(n, "more than %d nodes, expected at most that many", source.limits.names)
+      src:fail(number, "more than %d nodes, expected at most that many", source.limits.names)
    end
-   st.line[name] = n
-   st.list[#st.list + 1] = { name = name, at = at, line = n }
+   st.line[name] = number
+   st.list[#st.list + 1] = { name = name, at = at, line = number }
 end
 
 -- All names between two corners, last coordinate fastest.
-local function add_box(st, src, n, prefix_, t)
-   check_width(st, src, n, t.from, t.to)
-   local from, to = digits(t.from), digits(t.to or t.from)
+local function add_box(st, src, number, prefix_, corners)
+   check_width(st, src, number, corners.from, corners.to)
+   local from, to = digits_of(corners.from), digits_of(corners.to or corners.from)
    for d = 1, #from do
       if to[d] < from[d] then
-         src:fail(n, "box %sx%s, expected the lower corner first", t.from, t.to)
+         src:fail(number, "box %sx%s, expected the lower corner first", corners.from, corners.to)
       end
    end
    local at = { table.unpack(from) }
    while true do
-      local chars = tables.map(at, function(v) return DIGITS:sub(v + 1, v + 1) end)
-      add(st, src, n, prefix_ .. table.concat(chars), { table.unpack(at) })
+      local chars = tables.map(at, function(value) return DIGITS:sub(value + 1, value + 1) end)
+      add_name(st, src, number, prefix_ .. table.concat(chars), { table.unpack(at) })
       local d = #at
       while d > 0 and at[d] == to[d] do
          at[d], d = from[d], d - 1

@@ -12,7 +12,7 @@ local quote = source.quote
 local of_type, map, list = yaml_fields.of_type, yaml_fields.map, yaml_fields.list
 local text, whole = yaml_fields.text, yaml_fields.whole
 
-local function xyz(src, node, what, least)
+local function coordinates_of(src, node, what, least)
    local at, out = map(src, node, what, { x = true, y = true, z = true }), {}
    for i, k in ipairs { "x", "y", "z" } do
       if not at[k] then
@@ -28,9 +28,9 @@ local function xyz(src, node, what, least)
 end
 
 -- Puts nodes at the points of a box, x fastest, the box at an anchor and inside of the torus.
-local function fill(w, node, names, anchor, box, dims, router_at)
+local function fill_box(made, node, names, anchor, box, dims, router_at)
    if #names ~= box[1] * box[2] * box[3] then
-      w.src:fail(node.line, "%d nodes for %dx%dx%d points, expected one each", #names, box[1],
+      made.src:fail(node.line, "%d nodes for %dx%dx%d points, expected one each", #names, box[1],
          box[2], box[3])
    end
    for i, name in ipairs(names) do
@@ -40,23 +40,23 @@ local function fill(w, node, names, anchor, box, dims, router_at)
          at[d] = (at[d] + anchor[d]) % dims[d]
       end
       local r = router_at(at)
-      if w.routers[r].taken then
-         w.src:fail(node.line, "two nodes at %s, expected one", table.concat(at, "."))
+      if made.routers[r].taken then
+         made.src:fail(node.line, "two nodes at %s, expected one", table.concat(at, "."))
       end
-      w.routers[r].taken = true
-      w:node(node.line, { name = name, coord = at, rails = { { router = r, port = "node" } } })
+      made.routers[r].taken = true
+      made:node(node.line, { name = name, coord = at, rails = { { router = r, port = "node" } } })
    end
 end
 
-local function one_torus(w, node)
-   local src = w.src
+local function one_torus(made, node)
+   local src = made.src
    local at = map(src, node, "a torus", { name = true, dims = true, nodes = true, regions = true,
       placements = true })
    local name = text(src, at, "name", node, "a torus")
    if not at.dims then
       src:fail(node.line, "torus %s without 'dims'", quote(name))
    end
-   local dims = xyz(src, at.dims, "'dims'")
+   local dims = coordinates_of(src, at.dims, "'dims'")
    if at.placements then
       for _, p in ipairs(list(src, node, at, "placements")) do
          of_type(src, p, "map", "a placement")
@@ -65,22 +65,24 @@ local function one_torus(w, node)
    if (at.nodes == nil) == (at.regions == nil) then
       src:fail(node.line, "torus %s, expected either 'nodes' or 'regions'", quote(name))
    end
-   local router_at = grid.torus(w, node.line, dims, name .. ".", source.limits.names - #w.routers)
+   local router_at = grid.torus(made, node.line, dims, name .. ".",
+      source.limits.names - #made.routers)
    if not router_at then
       src:fail(node.line, "torus %s has more than %d points", quote(name), source.limits.names)
    end
    if at.nodes then
-      fill(w, at.nodes, w:expand(at.nodes.line, text(src, at, "nodes", node, "a torus"), "nodes"),
+      fill_box(made, at.nodes, made:expand(at.nodes.line, text(src, at, "nodes", node, "a torus"),
+         "nodes"),
          { 0, 0, 0 }, dims, dims, router_at)
       return
    end
    for _, region in ipairs(list(src, node, at, "regions")) do
       local r = map(src, region, "a region", { name = true, anchor = true, dims = true,
          nodes = true })
-      local anchor = r.anchor and xyz(src, r.anchor, "'anchor'", 0) or { 0, 0, 0 }
-      local box = r.dims and xyz(src, r.dims, "'dims'") or dims
-      fill(w, region, w:expand(region.line, text(src, r, "nodes", region, "a region"), "nodes"),
-         anchor, box, dims, router_at)
+      local anchor = r.anchor and coordinates_of(src, r.anchor, "'anchor'", 0) or { 0, 0, 0 }
+      local box = r.dims and coordinates_of(src, r.dims, "'dims'") or dims
+      fill_box(made, region, made:expand(region.line, text(src, r, "nodes", region, "a region"),
+         "nodes"), anchor, box, dims, router_at)
    end
 end
 

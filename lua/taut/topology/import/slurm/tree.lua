@@ -12,41 +12,41 @@ local slurm_tree = {}
 local quote = source.quote
 
 -- Nodes of a list on a router, one cable each.
-local function attach(w, line, list, router, known)
+local function attach_nodes(made, line, list, router, known)
    local names
    if list:upper() == "ALL" then
       if not known then
-         w.src:fail(line, "nodes ALL, expected --nodes to say which they are")
+         made.src:fail(line, "nodes ALL, expected --nodes to say which they are")
       end
       names = known
    else
-      names = w:expand(line, list, "nodes")
+      names = made:expand(line, list, "nodes")
    end
-   local first = #w.nodes + 1
+   local first = #made.nodes + 1
    for i, name in ipairs(names) do
-      w:node(line, { name = name, rails = { { router = router, port = tostring(i) } } })
+      made:node(line, { name = name, rails = { { router = router, port = tostring(i) } } })
    end
-   return first, #w.nodes
+   return first, #made.nodes
 end
 
 --- Names of several routers that are joined by nothing the file tells of: one stands for it.
-local function join(w, line, tops, name, why)
-   while w.router_at[name] do
+local function join_routers(made, line, tops, name, why)
+   while made.router_at[name] do
       name = name .. "_"
    end
    local level = 0
    for _, r in ipairs(tops) do
-      level = math.max(level, w.routers[r].level + 1)
+      level = math.max(level, made.routers[r].level + 1)
    end
-   local top = w:router(line, { name = name, level = level })
+   local top = made:router(line, { name = name, level = level })
    for i, r in ipairs(tops) do
-      w:cable { a = r, a_port = "up", b = top, b_port = tostring(i) }
+      made:cable { a = r, a_port = "up", b = top, b_port = tostring(i) }
    end
-   w.src:note(line, "%s; switch %s stands for what joins the %d", why, quote(name), #tops)
+   made.src:note(line, "%s; switch %s stands for what joins the %d", why, quote(name), #tops)
 end
 
 -- Depth-first: level of each switch, and cycles.
-local function levels(w, switches)
+local function levels_of(made, switches)
    local state = {}
    for _, start in ipairs(switches) do
       local stack = { { start, 1 } }
@@ -61,7 +61,7 @@ local function levels(w, switches)
          else
             top[2] = i + 1
             if state[child] == "open" then
-               w.src:fail(s.line, "switch %s is below itself by way of %s, expected a tree",
+               made.src:fail(s.line, "switch %s is below itself by way of %s, expected a tree",
                   quote(child.name), quote(s.name))
             elseif not state[child] then
                state[child] = "open"
@@ -78,18 +78,18 @@ local function levels(w, switches)
    end
 end
 
-local function resolve(w, switches, at)
+local function resolve_children(made, switches, at)
    for _, s in ipairs(switches) do
       if s.switches and s.nodes then
-         w.src:fail(s.line, "switch %s has both switches and nodes, expected one of them",
+         made.src:fail(s.line, "switch %s has both switches and nodes, expected one of them",
             quote(s.name))
       end
       if s.switches then
          s.children = {}
-         for i, name in ipairs(w:expand(s.line, s.switches, "switches")) do
+         for i, name in ipairs(made:expand(s.line, s.switches, "switches")) do
             local child = at[name]
             if not child then
-               w.src:fail(s.line, "switch %s has below it %s, which no line describes",
+               made.src:fail(s.line, "switch %s has below it %s, which no line describes",
                   quote(s.name), quote(name))
             end
             s.children[i] = child
@@ -101,24 +101,24 @@ local function resolve(w, switches, at)
 end
 
 -- Switches that lead to no node: a file has them for nodes that are yet to come.
-local function leave_out_empty(w, switches)
+local function leave_out_empty(made, switches)
    local by_level, kept = table.move(switches, 1, #switches, 1, {}), {}
-   table.sort(by_level, function(a, b)
-      return a.level < b.level or a.level == b.level and a.line < b.line
+   table.sort(by_level, function(one, other)
+      return one.level < other.level or one.level == other.level and one.line < other.line
    end)
    for _, s in ipairs(by_level) do
       local some = tables.filter(s.children or {}, function(child) return not child.is_empty end)
       s.is_empty = not s.nodes and #some == 0
       s.children = s.children and some
       if s.is_empty then
-         w.src:note(s.line, "switch %s leads to no node; it is left out", quote(s.name))
+         made.src:note(s.line, "switch %s leads to no node; it is left out", quote(s.name))
       end
    end
    for _, s in ipairs(switches) do
       kept[#kept + 1] = not s.is_empty and s or nil
    end
    if #kept == 0 then
-      w.src:fail(switches[1].line, "no switch leads to a node, expected one that has nodes")
+      made.src:fail(switches[1].line, "no switch leads to a node, expected one that has nodes")
    end
    return kept
 end
@@ -126,8 +126,8 @@ end
 -- Trees that have no switch in common stay apart, as they do for Slurm: it starts no job across.
 local function say_islands(src, switches)
    local of, roots = {}, {}
-   local function mark(s, root)
-      local stack = { s }
+   local function mark_joined(switch, root)
+      local stack = { switch }
       while #stack > 0 do
          local at = table.remove(stack)
          if not of[at] then
@@ -140,7 +140,7 @@ local function say_islands(src, switches)
    for _, s in ipairs(switches) do
       if not s.parents and not of[s] then
          roots[#roots + 1] = quote(s.name)
-         mark(s, s)
+         mark_joined(s, s)
       end
    end
    if #roots > 1 then
@@ -161,15 +161,15 @@ function slurm_tree.tree(src, format, switches, opts)
       end
       at[s.name] = s
    end
-   resolve(w, switches, at)
-   levels(w, switches)
+   resolve_children(w, switches, at)
+   levels_of(w, switches)
    switches = leave_out_empty(w, switches)
    for _, s in ipairs(switches) do
       s.index = w:router(s.line, { name = s.name, level = s.level })
    end
    for _, s in ipairs(switches) do
       if s.nodes then
-         attach(w, s.line, s.nodes, s.index, opts.nodes)
+         attach_nodes(w, s.line, s.nodes, s.index, opts.nodes)
       end
       for i, p in ipairs(s.parents or {}) do
          p.used = (p.used or 0) + 1
@@ -187,11 +187,11 @@ end
 
 -- Blocks that have nodes: a file has others for nodes that are yet to come.
 local function with_nodes(src, blocks)
-   local kept = tables.filter(blocks, function(b)
-      if not b.nodes then
-         src:note(b.line, "block %s has no nodes; it is left out", quote(b.name))
+   local kept = tables.filter(blocks, function(block)
+      if not block.nodes then
+         src:note(block.line, "block %s has no nodes; it is left out", quote(block.name))
       end
-      return b.nodes ~= nil
+      return block.nodes ~= nil
    end)
    if #kept == 0 then
       src:fail(blocks[1].line, "no block has nodes, expected one that has")
@@ -207,7 +207,7 @@ function slurm_tree.blocks(src, format, blocks, sizes, sizes_line, opts)
    for _, b in ipairs(with_nodes(src, blocks)) do
       local top = w:router(b.line, { name = b.name, level = 0 })
       tops[#tops + 1] = top
-      local first, last = attach(w, b.line, b.nodes, top, opts.nodes)
+      local first, last = attach_nodes(w, b.line, b.nodes, top, opts.nodes)
       if sizes and last - first + 1 < sizes[1] then
          src:note(b.line, "block %s has %d nodes, fewer than the smallest block size of %d",
             quote(b.name), last - first + 1, sizes[1])
@@ -222,7 +222,8 @@ function slurm_tree.blocks(src, format, blocks, sizes, sizes_line, opts)
       end
    end
    if #tops > 1 then
-      join(w, blocks[1].line, tops, "between", "the file does not say how blocks are joined")
+      join_routers(w, blocks[1].line, tops, "between",
+         "the file does not say how blocks are joined")
    end
    w:only(opts.nodes, true)
    return w:finish()

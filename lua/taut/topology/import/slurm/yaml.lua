@@ -21,7 +21,7 @@ local text, whole = yaml_fields.text, yaml_fields.whole
 local optional = yaml_fields.optional
 
 -- A list of maps, each with a name and nodes (or children).
-local function named(src, body, key, word, more)
+local function named_maps(src, body, key, word, more)
    local out = {}
    local keys = { [word] = true, nodes = true }
    for _, k in ipairs(more or {}) do
@@ -40,7 +40,7 @@ local kinds = {}
 function kinds.tree(src, body, opts)
    map(src, body, "tree", { switches = true })
    return slurm_tree.tree(src, "slurm-yaml",
-      named(src, body, "switches", "switch", { "children", "link_speed" }), opts)
+      named_maps(src, body, "switches", "switch", { "children", "link_speed" }), opts)
 end
 
 function kinds.block(src, body, opts)
@@ -57,13 +57,13 @@ function kinds.block(src, body, opts)
          src:fail(node.line, "'block_sizes' is empty")
       end
    end
-   return slurm_tree.blocks(src, "slurm-yaml", named(src, body, "blocks", "block"), sizes,
+   return slurm_tree.blocks(src, "slurm-yaml", named_maps(src, body, "blocks", "block"), sizes,
       sizes and at.block_sizes.line, opts)
 end
 
 function kinds.ring(src, body, opts)
    map(src, body, "ring", { rings = true })
-   local rings = named(src, body, "rings", "ring")
+   local rings = named_maps(src, body, "rings", "ring")
    for _, r in ipairs(rings) do
       if not r.nodes then
          src:fail(r.line, "ring %s without 'nodes'", quote(r.name))
@@ -111,7 +111,7 @@ local function kind_of(src, topo)
    return found
 end
 
-local function choose(src, topologies, wanted)
+local function choose_topology(src, topologies, wanted)
    local default, asked
    for _, t in ipairs(topologies) do
       local name = text(src, t.at, "topology", t, "a topology")
@@ -156,7 +156,7 @@ function slurm_yaml.read(src, opts)
       end
       names[name] = t.line
    end
-   local chosen = choose(src, topologies, opts.topology)
+   local chosen = choose_topology(src, topologies, opts.topology)
    return kinds[kind[chosen]](src, chosen.at[kind[chosen]], opts)
 end
 

@@ -11,7 +11,7 @@ local yaml_tree = {}
 local MOST_DEPTH = 16
 local MOST_VALUES = 300000
 
-local function add(src, parent, node)
+local function add_node(src, parent, node)
    if not parent then
       return
    elseif parent.type == "list" then
@@ -78,7 +78,7 @@ function yaml_tree.parse(src)
          if count > MOST_VALUES or #stack >= MOST_DEPTH then
             src:fail(line, "more than %d values or nested deeper than %d", MOST_VALUES, MOST_DEPTH)
          end
-         add(src, stack[#stack], node)
+         add_node(src, stack[#stack], node)
          root = root or node
          if node.type ~= "text" then
             stack[#stack + 1] = node
