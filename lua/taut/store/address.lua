@@ -19,31 +19,31 @@ for name in ("application_name channel_binding client_certificate connect_timeou
    LIBPQ[name] = true
 end
 
-local function decode(text)
-   return (text:gsub("%%(%x%x)", function(h) return string.char(tonumber(h, 16)) end))
+local function decode_percent(text)
+   return (text:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end))
 end
 
 -- What follows "?": password_file, socket, and what the kind's library knows.
-local function take_options(a, text)
+local function take_options(server, text)
    for pair in text:gmatch "[^&]+" do
       local name, value = pair:match "^([%w_]+)=(.+)$"
       if name == "password_file" or name == "socket" then
-         a[name] = decode(value)
-         if a[name]:sub(1, 1) ~= "/" then
-            return nil, ("%s: expected a path from /, got '%s'"):format(name, a[name])
+         server[name] = decode_percent(value)
+         if server[name]:sub(1, 1) ~= "/" then
+            return nil, ("%s: expected a path from /, got '%s'"):format(name, server[name])
          end
-      elseif name and a.kind == "postgresql" and LIBPQ[name] then
-         a.options[name] = decode(value)
+      elseif name and server.kind == "postgresql" and LIBPQ[name] then
+         server.options[name] = decode_percent(value)
       else
          return nil, ("'%s': expected password_file=, socket=%s"):format(address.shown(pair),
-            a.kind == "postgresql" and " or a parameter of libpq's (sslmode= …)" or "")
+            server.kind == "postgresql" and " or a parameter of libpq's (sslmode= …)" or "")
       end
    end
-   return a
+   return server
 end
 
 -- "host", "host:port", "[::1]:port" or nothing.
-local function take_host(a, text)
+local function take_host(server, text)
    local host, port = text:match "^%[([%x:.]+)%]:?(%d*)$"
    if not host then
       host, port = text:match "^([^:%[%]]*):?(%d*)$"
@@ -51,17 +51,17 @@ local function take_host(a, text)
    if not host then
       return nil, ("'%s': expected HOST or HOST:PORT"):format(text)
    end
-   a.port = math.tointeger(tonumber(port))
-   a.host = host ~= "" and decode(host) or nil
-   if a.port and (a.port < 1 or a.port > 65535) then
+   server.port = math.tointeger(tonumber(port))
+   server.host = host ~= "" and decode_percent(host) or nil
+   if server.port and (server.port < 1 or server.port > 65535) then
       return nil, ("port %s: expected 1 to 65535"):format(port)
    end
-   return a
+   return server
 end
 
-local function what_it_is(a)
-   return ("%s database %s at %s"):format(NAMES[a.kind], a.database, a.socket or
-      (a.host or "localhost") .. (a.port and ":" .. a.port or ""))
+local function what_it_is(server)
+   return ("%s database %s at %s"):format(NAMES[server.kind], server.database, server.socket or
+      (server.host or "localhost") .. (server.port and ":" .. server.port or ""))
 end
 
 --- An address for people, right or wrong: without what a password in it could be.
@@ -87,8 +87,8 @@ function address.parse(text)
    if user and user:find(":", 1, true) then
       return nil, "a password in it could be read by everybody: ?password_file=FILE has it"
    end
-   local a = { kind = kind, user = user and user ~= "" and decode(user) or nil,
-      database = decode(database), options = {} }
+   local a = { kind = kind, user = user and user ~= "" and decode_percent(user) or nil,
+      database = decode_percent(database), options = {} }
    local ok, err = take_host(a, host or where)
    if ok then
       ok, err = take_options(a, options)
@@ -102,18 +102,18 @@ end
 
 --- The password that the address names a file for.
 -- @return text or nil; or nil and why it cannot be read
-function address.password(a)
-   if not a.password_file then
+function address.password(server)
+   if not server.password_file then
       return nil
    end
-   local file, err = io.open(a.password_file, "rb")
+   local file, err = io.open(server.password_file, "rb")
    if not file then
       return nil, "password_file: " .. err
    end
    local text, why = file:read(PASSWORD_BYTES)
    file:close()
    local line = (text or ""):match "^[^\r\n]+"
-   return line, not line and ("password_file: %s: %s"):format(a.password_file,
+   return line, not line and ("password_file: %s: %s"):format(server.password_file,
       why or "its first line is empty") or nil
 end
 

@@ -23,15 +23,15 @@ function Backlog:is_empty()
    return self.known and self.known.batches == 0
 end
 
-local function learn(self, reply)
+local function learn_state(self, reply)
    self.known = { batches = reply.batches, rows = reply.rows, bytes = reply.bytes,
       since = reply.since, refused = reply.refused, left_out = reply.left_out }
 end
 
-local function ask(self, request, fn)
+local function ask_queue(self, request, fn)
    self.queue:ask(request, function(reply, err)
       if reply then
-         learn(self, reply)
+         learn_state(self, reply)
       end
       fn(reply, err)
    end)
@@ -43,7 +43,7 @@ local function set_aside(self, reply)
    if #rows > 0 then
       sys.log("err", ("the database refuses %d rows, the first of table %s: %s; they are in %s/%s")
          :format(#rows, rows[1][1], rows[1][3], self.folder, "refused.rows"))
-      ask(self, { op = "refuse", rows = rows }, function(_, err)
+      ask_queue(self, { op = "refuse", rows = rows }, function(_, err)
          if err then
             sys.log("err", "cannot keep them: " .. err)
          end
@@ -51,7 +51,7 @@ local function set_aside(self, reply)
    end
 end
 
-local function send(self, batch, fn)
+local function send_batch(self, batch, fn)
    self.store:ask({ op = "write", rows = batch.rows, place = batch.place }, function(reply, err)
       if not err then
          self.error = nil
@@ -63,7 +63,7 @@ end
 
 ---------------------------------------------------------------- from disk
 
-local function again(self)
+local function try_again(self)
    self.is_draining = false
    loop.timer(self.retry_ms, function() self:drain() end)
 end
@@ -71,15 +71,15 @@ end
 local function on_sent(self, reply, err)
    if err then
       self.error = err
-      return again(self)
+      return try_again(self)
    end
    if self.on_observations and #(reply.observations or {}) > 0 then
       self.on_observations(reply.observations)
    end
-   ask(self, { op = "drop" }, function(_, why)
+   ask_queue(self, { op = "drop" }, function(_, why)
       self.is_draining = false
       if why then
-         return again(self)
+         return try_again(self)
       end
       self:drain()
    end)
@@ -105,19 +105,19 @@ function Backlog:drain()
       return on_empty(self)
    end
    self.is_draining = true
-   ask(self, { op = "head" }, function(reply, err)
+   ask_queue(self, { op = "head" }, function(reply, err)
       if err or not reply.batch then
          self.error = err or self.error
-         return again(self)
+         return try_again(self)
       end
-      send(self, reply.batch, function(...) on_sent(self, ...) end)
+      send_batch(self, reply.batch, function(...) on_sent(self, ...) end)
    end)
 end
 
 ---------------------------------------------------------------- onto disk
 
-local function put(self, batch, durable, fn)
-   ask(self, { op = "append", batch = batch, durable = durable }, function(_, err)
+local function put_batch(self, batch, durable, fn)
+   ask_queue(self, { op = "append", batch = batch, durable = durable }, function(_, err)
       fn(not err and { queued = true } or nil, err)
       self:drain()
    end)
@@ -142,14 +142,14 @@ function Backlog:write(batch, durable, fn)
       batch.time = loop.time()
    end
    if not (self.is_open and self:is_empty()) then
-      return put(self, batch, durable, fn)
+      return put_batch(self, batch, durable, fn)
    end
-   send(self, batch, function(reply, err)
+   send_batch(self, batch, function(reply, err)
       if not err then
          return fn(reply)
       end
       say_away(self, err)
-      put(self, batch, durable, fn)
+      put_batch(self, batch, durable, fn)
    end)
 end
 
@@ -180,12 +180,12 @@ function Backlog:stop()
 end
 
 -- What waits already, of an earlier tautd.
-local function open(self)
+local function open_queue(self)
    if self.is_opening then
       return
    end
    self.is_opening = true
-   ask(self, { op = "conf", folder = self.folder, most = self.most }, function(_, err)
+   ask_queue(self, { op = "conf", folder = self.folder, most = self.most }, function(_, err)
       self.is_opening = false
       if err then
          sys.log("err", "rows cannot wait on disk: " .. err)
@@ -195,22 +195,24 @@ local function open(self)
    end)
 end
 
---- @param o { store = helper, queue = argv of the queue's process, folder, on_observations; or nil:
---   token = of the lease, most = bytes on disk, write_ms, retry_ms }
-function backlog.new(o)
-   local self = setmetatable({ store = o.store, folder = o.folder, token = o.token, seq = 0,
-      most = o.most or MOST_BYTES, write_ms = o.write_ms or WRITE_MS,
-      retry_ms = o.retry_ms or RETRY_MS,
-      line = sys.hostname(), id = seal.hex(seal.random(8)), on_observations = o.on_observations },
+--- @param options { store = helper, queue = argv of the queue's process, folder, on_observations;
+--   or nil: token = of the lease, most = bytes on disk, write_ms, retry_ms }
+function backlog.new(options)
+   local self = setmetatable({ store = options.store, folder = options.folder,
+      token = options.token, seq = 0,
+      most = options.most or MOST_BYTES, write_ms = options.write_ms or WRITE_MS,
+      retry_ms = options.retry_ms or RETRY_MS,
+      line = sys.hostname(), id = seal.hex(seal.random(8)),
+         on_observations = options.on_observations },
       Backlog)
-   self.queue = helper.start { name = "queue", argv = o.queue, most_ms = RETRY_MS,
+   self.queue = helper.start { name = "queue", argv = options.queue, most_ms = RETRY_MS,
       on_ready = function()
          self.queue.down = nil
          if not self.known then
-            open(self)
+            open_queue(self)
          end
       end, on_end = function() self.known, self.is_opening = nil, false end }
-   open(self) -- before anything else is asked
+   open_queue(self) -- before anything else is asked
    return self
 end
 

@@ -29,7 +29,7 @@ local ENOENT = 2 -- of errno
 local MAX_BYTES = 4096
 
 -- FNV-1a, 64 bits: finds what a disk or an editor did, nobody's malice.
-local function checksum(text)
+local function checksum_of(text)
    local h = 0xcbf29ce484222325
    for i = 1, #text do
       h = (h ~ text:byte(i)) * 0x100000001b3
@@ -37,15 +37,15 @@ local function checksum(text)
    return ("%016x"):format(h)
 end
 
---- @param b { token or nil, generation, mode, switch, steering }
-function brakes.text(b)
-   local lines = { b.token and ("token %d\n"):format(b.token) or "",
-      ("generation %d\n"):format(b.generation) }
+--- @param said { token or nil, generation, mode, switch, steering }
+function brakes.text(said)
+   local lines = { said.token and ("token %d\n"):format(said.token) or "",
+      ("generation %d\n"):format(said.generation) }
    for _, name in ipairs(brakes.names) do
-      lines[#lines + 1] = ("%s %s\n"):format(name, b[name] or "-")
+      lines[#lines + 1] = ("%s %s\n"):format(name, said[name] or "-")
    end
    local body = table.concat(lines)
-   return ("%schecksum %s\n"):format(body, checksum(body))
+   return ("%schecksum %s\n"):format(body, checksum_of(body))
 end
 
 --- @return { token, generation, mode, switch, steering }; or nil and what is wrong
@@ -53,8 +53,8 @@ function brakes.parse(text)
    local body, sum = text:match "^(.-\n)checksum (%x+)\n$"
    if not body then
       return nil, "it ends early or goes on: no checksum in the last line"
-   elseif sum ~= checksum(body) then
-      return nil, ("the checksum is %s, that of its lines %s"):format(sum, checksum(body))
+   elseif sum ~= checksum_of(body) then
+      return nil, ("the checksum is %s, that of its lines %s"):format(sum, checksum_of(body))
    end
    local token, rest = body:match "^token (%d+)\n(.*)$"
    local generation, mode, switch, steering = (rest or body):match(
@@ -91,39 +91,39 @@ function brakes.read(path)
 end
 
 --- @return true, or nil and why it is not on disk
-function brakes.write(path, b)
-   return sys.write_durably(path, brakes.text(b))
+function brakes.write(path, said)
+   return sys.write_durably(path, brakes.text(said))
 end
 
 -- The one of `name` that holds more back.
-local function stricter(name, a, b)
+local function stricter_of(name, one, other)
    local rank = STRICT[name]
-   if (rank[a] or UNSAID) >= (rank[b] or UNSAID) then
-      return a
+   if (rank[one] or UNSAID) >= (rank[other] or UNSAID) then
+      return one
    end
-   return b
+   return other
 end
 
--- Below 0 where a is older than b, above where it is newer.
-local function age(a, b)
-   if (a.token or 0) ~= (b.token or 0) then
-      return (a.token or 0) - (b.token or 0)
+-- Below 0 where one is older than the other, above where it is newer.
+local function compare_age(one, other)
+   if (one.token or 0) ~= (other.token or 0) then
+      return (one.token or 0) - (other.token or 0)
    end
-   return a.generation - b.generation
+   return one.generation - other.generation
 end
 
 --- Of two, either may be nil: the one of the higher token; of the same, of the higher generation;
 -- of the same, the stricter of each.
 -- @return a new table, or nil of two nil
-function brakes.newest(a, b)
-   if not (a and b) or age(a, b) ~= 0 then
-      local w = (not b or a and age(a, b) > 0) and a or b
+function brakes.newest(one, other)
+   if not (one and other) or compare_age(one, other) ~= 0 then
+      local w = (not other or one and compare_age(one, other) > 0) and one or other
       return w and { token = w.token, generation = w.generation, mode = w.mode, switch = w.switch,
          steering = w.steering }
    end
-   local w = { token = a.token, generation = a.generation }
+   local w = { token = one.token, generation = one.generation }
    for _, name in ipairs(brakes.names) do
-      w[name] = stricter(name, a[name], b[name])
+      w[name] = stricter_of(name, one[name], other[name])
    end
    return w
 end

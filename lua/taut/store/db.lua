@@ -13,7 +13,7 @@ local conn, dialect
 local prepared = {} -- statement by its text: each is prepared once
 local texts = {}    -- statements that put rows, by kind and table
 
-local function prepare(sql)
+local function prepare_statement(sql)
    local stmt = prepared[sql]
    if stmt then
       return stmt
@@ -28,22 +28,22 @@ local function prepare(sql)
 end
 
 -- One that failed, or was not read to its end, would hold SQLite's database.
-local function forget(sql, stmt)
+local function forget_statement(sql, stmt)
    prepared[sql] = nil
    stmt:close()
 end
 
-local function exec(sql, ...)
-   local stmt = prepare(sql)
+local function execute_statement(sql, ...)
+   local stmt = prepare_statement(sql)
    local ok, why = stmt:execute(...)
    if not ok then
-      forget(sql, stmt)
+      forget_statement(sql, stmt)
       error(tostring(why), 0)
    end
    return stmt
 end
 
-local function bound(...)
+local function bound_values(...)
    local values, n = { ... }, select("#", ...)
    for i = 1, n do
       values[i] = dialect.value(values[i])
@@ -53,25 +53,26 @@ end
 
 --- Run a statement with these values for its question marks.
 function db.run(sql, ...)
-   local stmt = exec(sql, bound(...))
+   local stmt = execute_statement(sql, bound_values(...))
    if not dialect.is_server then
-      forget(sql, stmt)
+      forget_statement(sql, stmt)
    end
 end
 
 -- Servers' drivers give whole numbers as doubles, MySQL's a sum of them as a text.
-local function whole(name, v)
-   if math.type(v) == "float" and not schema.reals[name] then
-      return math.tointeger(v) or v
+local function whole_number(name, value)
+   if math.type(value) == "float" and not schema.reals[name] then
+      return math.tointeger(value) or value
    end
-   return type(v) == "string" and schema.whole[name] and math.tointeger(tonumber(v)) or v
+   return type(value) == "string" and schema.whole[name] and math.tointeger(tonumber(value))
+      or value
 end
 
 local function row_of(row)
    local copy = tables.copy(row)
    if dialect.is_server then
       for name, v in pairs(copy) do
-         copy[name] = whole(name, v)
+         copy[name] = whole_number(name, v)
       end
    end
    return copy
@@ -81,11 +82,11 @@ end
 -- character for each of its own: 1 where that is NULL.  The LIMIT keeps the order of the inner one.
 local masked = {} -- by the text of a question: { sql, names }
 
-local function mask(sql, ...)
+local function mask_texts(sql, ...)
    local m = masked[sql]
    if not m then
       local inner = sql:find "LIMIT[^)]*$" and sql or sql .. " LIMIT 18446744073709551615"
-      local names = exec(("SELECT * FROM (%s) q LIMIT 0"):format(inner), ...):columns()
+      local names = execute_statement(("SELECT * FROM (%s) q LIMIT 0"):format(inner), ...):columns()
       local parts = tables.map(names, function(name) return ('q."%s" IS NULL'):format(name) end)
       m = { sql = ("SELECT q.*, CONCAT(%s) AS masked FROM (%s) q"):format(
          table.concat(parts, ", "), inner), names = names }
@@ -94,7 +95,7 @@ local function mask(sql, ...)
    return m
 end
 
-local function unmask(row, names)
+local function unmask_texts(row, names)
    for i, name in ipairs(names) do
       if row.masked:sub(i, i) == "1" then
          row[name] = nil
@@ -104,7 +105,7 @@ local function unmask(row, names)
    return row
 end
 
-local function fetch(stmt, fn)
+local function fetch_rows(stmt, fn)
    local list = {}
    for row in stmt:rows(true) do
       list[#list + 1] = fn(row_of(row))
@@ -112,21 +113,23 @@ local function fetch(stmt, fn)
    return list
 end
 
-local function same(row)
+local function same_row(row)
    return row
 end
 
 --- @return array of rows, column → value
 function db.rows_of(sql, ...)
    if not dialect.hides_null then
-      return fetch(exec(sql, bound(...)), same)
+      return fetch_rows(execute_statement(sql, bound_values(...)), same_row)
    end
-   local m = mask(sql, bound(...))
-   return fetch(exec(m.sql, bound(...)), function(row) return unmask(row, m.names) end)
+   local m = mask_texts(sql, bound_values(...))
+   return fetch_rows(execute_statement(m.sql, bound_values(...)), function(row)
+      return unmask_texts(row, m.names)
+   end)
 end
 
 -- A row into a table by `kind` of the dialect: put, put_new.
-local function store(kind, name, row)
+local function store_row(kind, name, row)
    local columns = schema.columns[name] or error("no table '" .. tostring(name) .. "'", 0)
    local key = kind .. " " .. name
    texts[key] = texts[key] or dialect[kind](name, columns, schema.keys[name])
@@ -135,18 +138,18 @@ local function store(kind, name, row)
       local v = row[column]
       values[i] = v ~= json.null and dialect.value(v, column) or nil
    end
-   exec(texts[key], table.unpack(values, 1, #columns))
+   execute_statement(texts[key], table.unpack(values, 1, #columns))
 end
 
 --- A row, in place of that with the same keys.
 -- @param name one of schema.columns
 function db.put(name, row)
-   store("put", name, row)
+   store_row("put", name, row)
 end
 
 --- A row, unless there is one with the same keys.
 function db.put_new(name, row)
-   store("put_new", name, row)
+   store_row("put_new", name, row)
 end
 
 --- The number that the row before got by itself.
@@ -163,7 +166,7 @@ end
 -- because the drivers' own do not say why they failed, a full file system for instance.
 function db.transaction(fn, ...)
    if dialect.is_server then
-      prepare(dialect.rollback[1]) -- PostgreSQL prepares nothing after an error
+      prepare_statement(dialect.rollback[1]) -- PostgreSQL prepares nothing after an error
    end
    db.run(dialect.begin[1])
    local ok, result = pcall(fn, ...)
@@ -232,12 +235,12 @@ end
 local OUST_TRIES = 40 -- a connection that was ended takes a moment
 
 local function is_owned()
-   return fetch(exec(dialect.own), same)[1].got == 1
+   return fetch_rows(execute_statement(dialect.own), same_row)[1].got == 1
 end
 
 -- Have the database for this process alone.  Whoever has the lease ends the connection of whoever
 -- had it before, and with it what that one had not finished.
-local function own(token)
+local function own_database(token)
    for _ = 1, token and OUST_TRIES or 1 do
       if is_owned() then
          return
@@ -252,10 +255,10 @@ end
 
 --- Have it for this process alone, once it is open.
 function db.own()
-   own()
+   own_database()
 end
 
-local function open_all(a, o)
+local function open_all(server, options)
    conn:autocommit(true)
    for _, sql in ipairs(dialect.opening) do
       if dialect.is_server then
@@ -264,17 +267,17 @@ local function open_all(a, o)
          db.rows_of(sql)
       end
    end
-   if not (o and o.is_guest) and dialect.own then
-      own(o and o.token)
+   if not (options and options.is_guest) and dialect.own then
+      own_database(options and options.token)
    end
-   return a
+   return server
 end
 
 --- @param where path of SQLite's file, or the address of a server
--- @param o nil, or { is_guest = beside the store's process: without the lock of a server's
+-- @param options nil, or { is_guest = beside the store's process: without the lock of a server's
 --   database, token = of the lease under which it is opened }
 -- @return what was opened (address.lua); or nil and why not
-function db.open(where, o)
+function db.open(where, options)
    local a, err = address.parse(where)
    if not a then
       return nil, err
@@ -286,7 +289,7 @@ function db.open(where, o)
    if not (loaded and conn) then
       return nil, ("cannot open %s: %s"):format(a.text, tostring(loaded and err or conn))
    end
-   local ok, why = pcall(open_all, a, o)
+   local ok, why = pcall(open_all, a, options)
    return ok and a, not ok and ("%s: %s"):format(a.text, tostring(why)) or nil
 end
 

@@ -23,12 +23,12 @@ local sys = require "taut.sys"
 
 local dialects = {}
 
-local function list(columns)
+local function column_list(columns)
    return '"' .. table.concat(columns, '", "') .. '"'
 end
 
-local function insert(word, name, columns)
-   return ('%s INTO %s (%s) VALUES (%s)'):format(word, name, list(columns),
+local function insert_text(word, name, columns)
+   return ('%s INTO %s (%s) VALUES (%s)'):format(word, name, column_list(columns),
       ("?, "):rep(#columns - 1) .. "?")
 end
 
@@ -36,7 +36,7 @@ end
 
 -- Nobody but our user and group reads it: it tells of users and their jobs.  SQLite gives its other
 -- files the mode of the first.
-local function tighten(path)
+local function restrict_file(path)
    for _, tail in ipairs { "", "-wal", "-shm" } do
       local st = sys.stat(path .. tail)
       if st and st.mode & 7 ~= 0 then
@@ -48,21 +48,21 @@ local function tighten(path)
 end
 
 dialects.sqlite = {
-   connect = function(dbi, a)
-      tighten(a.path)
-      return dbi.Connect("SQLite3", a.path)
+   connect = function(dbi, server)
+      restrict_file(server.path)
+      return dbi.Connect("SQLite3", server.path)
    end,
    -- the first: a store that is just ending may hold the database a moment longer
    opening = { "PRAGMA busy_timeout = 2000", "PRAGMA journal_mode = WAL",
       "PRAGMA synchronous = NORMAL", "PRAGMA journal_size_limit = 67108864" },
    begin = { "BEGIN IMMEDIATE" }, commit = { "COMMIT" }, rollback = { "ROLLBACK" },
    table = function(sql) return sql end,
-   put = function(name, columns) return insert("INSERT OR REPLACE", name, columns) end,
-   put_new = function(name, columns) return insert("INSERT OR IGNORE", name, columns) end,
+   put = function(name, columns) return insert_text("INSERT OR REPLACE", name, columns) end,
+   put_new = function(name, columns) return insert_text("INSERT OR IGNORE", name, columns) end,
    last_id = "SELECT last_insert_rowid() AS id",
    joined = function(column) return ("group_concat(%s, ' ')"):format(column) end,
    tables = "SELECT name FROM sqlite_master WHERE type = 'table'",
-   value = function(v) return v end,
+   value = function(value) return value end,
    sizes = "SELECT m.tbl_name AS name, SUM(s.pgsize) AS bytes FROM dbstat s " ..
       "JOIN sqlite_master m ON m.name = s.name GROUP BY m.tbl_name",
    vacuum = { "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)" },
@@ -71,11 +71,11 @@ dialects.sqlite = {
 ---------------------------------------------------------------- servers
 
 -- Texts as servers take them: UTF-8 without NUL.
-local function text_of(v)
-   if not utf8.len(v) then
-      v = v:gsub("[\x80-\xff]", "?")
+local function text_of(value)
+   if not utf8.len(value) then
+      value = value:gsub("[\x80-\xff]", "?")
    end
-   return (v:gsub("%z", "?"))
+   return (value:gsub("%z", "?"))
 end
 
 -- LuaDBI hands out a BIGINT of PostgreSQL cut to 32 bits, NUMERIC as a double: that is exact to
@@ -95,7 +95,7 @@ local function postgres_table(sql)
    return sequence ~= "" and { (sequence:gsub("; $", "")), sql } or sql
 end
 
-local function conflict(columns, keys)
+local function on_conflict(columns, keys)
    local is_key, sets = {}, {}
    for _, k in ipairs(keys) do
       is_key[k] = true
@@ -105,20 +105,20 @@ local function conflict(columns, keys)
          sets[#sets + 1] = ('"%s" = EXCLUDED."%s"'):format(c, c)
       end
    end
-   return (" ON CONFLICT (%s) DO "):format(list(keys)) ..
+   return (" ON CONFLICT (%s) DO "):format(column_list(keys)) ..
       (sets[1] and "UPDATE SET " .. table.concat(sets, ", ") or "NOTHING")
 end
 
 -- libpq reads what it is told from one text of name='value'.
-local function conninfo(a, password)
+local function connection_text(server, password)
    local parts = { connect_timeout = "5", tcp_user_timeout = "10000", keepalives_idle = "10",
       keepalives_interval = "5", keepalives_count = "3", application_name = "tautd",
       client_encoding = "UTF8" }
-   for name, value in pairs(a.options) do
+   for name, value in pairs(server.options) do
       parts[name] = value
    end
-   parts.host, parts.port = a.socket or a.host, a.port
-   parts.user, parts.dbname, parts.password = a.user, a.database, password
+   parts.host, parts.port = server.socket or server.host, server.port
+   parts.user, parts.dbname, parts.password = server.user, server.database, password
    local text = {}
    for name, value in pairs(parts) do
       text[#text + 1] = ("%s='%s'"):format(name, (tostring(value):gsub("[\\']", "\\%0")))
@@ -126,8 +126,8 @@ local function conninfo(a, password)
    return table.concat(text, " ")
 end
 
-local function with_password(a, fn)
-   local password, err = address.password(a)
+local function with_password(server, fn)
+   local password, err = address.password(server)
    if err then
       return nil, err
    end
@@ -136,9 +136,9 @@ end
 
 dialects.postgresql = {
    is_server = true,
-   connect = function(dbi, a)
-      return with_password(a, function(password)
-         return dbi.Connect("PostgreSQL", conninfo(a, password))
+   connect = function(dbi, server)
+      return with_password(server, function(password)
+         return dbi.Connect("PostgreSQL", connection_text(server, password))
       end)
    end,
    -- a client that is gone without a word must not keep what it had locked
@@ -148,14 +148,14 @@ dialects.postgresql = {
    begin = { "BEGIN" }, commit = { "COMMIT" }, rollback = { "ROLLBACK" },
    table = postgres_table,
    put = function(name, columns, keys)
-      return insert("INSERT", name, columns) .. (keys[1] and conflict(columns, keys) or "")
+      return insert_text("INSERT", name, columns) .. (keys[1] and on_conflict(columns, keys) or "")
    end,
-   put_new = function(name, columns) return insert("INSERT", name, columns) ..
+   put_new = function(name, columns) return insert_text("INSERT", name, columns) ..
       " ON CONFLICT DO NOTHING" end,
    last_id = "SELECT lastval()::numeric AS id",
    joined = function(column) return ("string_agg(%s::text, ' ')"):format(column) end,
    tables = "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()",
-   value = function(v) return type(v) == "string" and text_of(v) or v end,
+   value = function(value) return type(value) == "string" and text_of(value) or value end,
    own = "SELECT CASE WHEN pg_try_advisory_lock(1952544116) THEN 1 ELSE 0 END AS got", -- "taut"
    oust = function(db)
       db.rows_of("SELECT COUNT(pg_terminate_backend(pid))::numeric AS n FROM pg_locks WHERE " ..
@@ -197,23 +197,24 @@ local function mysql_table(sql)
 end
 
 -- LuaDBI sends whole numbers to MySQL cut to 32 bits, others as doubles: these are exact to 2^53.
-local function mysql_value(v, column)
-   if type(v) == "string" then
-      v = text_of(v)
+local function mysql_value(value, column)
+   if type(value) == "string" then
+      value = text_of(value)
       local most = column == "path" and PATH_CHARS or schema.names[column or ""] and KEY_CHARS
-      local cut = most and #v > most and utf8.offset(v, most + 1)
-      return cut and v:sub(1, cut - 1) or v
-   elseif math.type(v) == "integer" and (v >= 1 << 31 or v < -1 << 31) then
-      return v + 0.0
+      local cut = most and #value > most and utf8.offset(value, most + 1)
+      return cut and value:sub(1, cut - 1) or value
+   elseif math.type(value) == "integer" and (value >= 1 << 31 or value < -1 << 31) then
+      return value + 0.0
    end
-   return v
+   return value
 end
 
 dialects.mysql = {
    is_server = true, is_loose = true, hides_null = true,
-   connect = function(dbi, a)
-      return with_password(a, function(password)
-         return dbi.Connect("MySQL", a.database, a.user, password, a.socket or a.host, a.port)
+   connect = function(dbi, server)
+      return with_password(server, function(password)
+         return dbi.Connect("MySQL", server.database, server.user, password, server.socket
+            or server.host, server.port)
       end)
    end,
    opening = { "SET NAMES utf8mb4", "SET SESSION sql_mode = 'ANSI_QUOTES,PIPES_AS_CONCAT," ..
@@ -225,9 +226,9 @@ dialects.mysql = {
    rollback = { "ROLLBACK", "SET autocommit = 1" },
    table = mysql_table,
    put = function(name, columns, keys)
-      return insert(keys[1] and "REPLACE" or "INSERT", name, columns)
+      return insert_text(keys[1] and "REPLACE" or "INSERT", name, columns)
    end,
-   put_new = function(name, columns) return insert("INSERT IGNORE", name, columns) end,
+   put_new = function(name, columns) return insert_text("INSERT IGNORE", name, columns) end,
    last_id = "SELECT LAST_INSERT_ID() AS id",
    joined = function(column) return ("group_concat(%s SEPARATOR ' ')"):format(column) end,
    tables = "SELECT table_name AS name FROM information_schema.tables " ..

@@ -28,7 +28,7 @@ local FIELDS = { MESSAGE_ID = "f69c4e1abdb84b0db706e43dede4fc9a", TAUT_EVENT = "
 
 -- Until when rows of each table go: what `keep` does not name is kept for keep_days, verdicts and
 -- actions for good.
-local function limits(conf)
+local function limits_of(conf)
    local before, now = {}, loop.time()
    for _, name in ipairs(DETAILS) do
       before[name] = now - (conf.keep[name] or conf.keep_days) * DAY_S
@@ -40,10 +40,10 @@ local function limits(conf)
 end
 
 -- In steps, until none is left.
-local function drop(self, before, fn)
+local function drop_rows(self, before, fn)
    self.journal:prune(before, function(reply, err)
       if reply and reply.more then
-         loop.timer(STEP_MS, function() drop(self, before, fn) end)
+         loop.timer(STEP_MS, function() drop_rows(self, before, fn) end)
       else
          fn(reply and true, err)
       end
@@ -53,7 +53,7 @@ end
 ---------------------------------------------------------------- what takes long
 
 -- One thing at a time, in a process of its own that ends with it.
-local function run(self, request, fn)
+local function run_upkeep(self, request, fn)
    if self.running then
       return fn(nil, ("busy: %s is under way"):format(self.running))
    end
@@ -85,7 +85,7 @@ end
 --- Old rows go, in steps.
 -- @param fn nil, or fn(true) when none is left; fn(nil, why) when they could not
 function Housekeeping:prune(fn)
-   drop(self, limits(self.site.conf), fn or function() end)
+   drop_rows(self, limits_of(self.site.conf), fn or function() end)
 end
 
 local function say_cut(self)
@@ -96,7 +96,7 @@ local function say_cut(self)
 end
 
 -- Details go, the oldest of all tables first, until there is room again.
-local function cut(self, used, fn)
+local function cut_details(self, used, fn)
    local now, limit = loop.time(), self.site.conf.keep_gb * FULL
    if used.bytes <= (self.is_cutting and LOW or 1) * limit then
       if self.is_cutting then
@@ -115,7 +115,7 @@ local function cut(self, used, fn)
       before[name] = till
    end
    self.is_cutting, self.cut = true, { at = now, before = till, bytes = used.bytes }
-   drop(self, before, function(ok, err)
+   drop_rows(self, before, function(ok, err)
       if not ok then
          return fn(nil, err)
       end
@@ -131,18 +131,18 @@ function Housekeeping:bound(fn)
          sys.log("warning", "the database cannot be made smaller: " .. err)
       end
    end
-   run(self, { op = "used" }, function(used, err)
+   run_upkeep(self, { op = "used" }, function(used, err)
       if not used then
          return fn(nil, err)
       end
-      cut(self, used, fn)
+      cut_details(self, used, fn)
    end)
 end
 
 --- Look the database through.
 -- @param fn nil, or fn({ wrong }), fn(nil, why)
 function Housekeeping:check(fn)
-   run(self, { op = "check" }, function(reply, err)
+   run_upkeep(self, { op = "check" }, function(reply, err)
       if reply or not (err or ""):find "^busy" then
          on_checked(self, reply, err)
       end
@@ -152,7 +152,7 @@ function Housekeeping:check(fn)
    end)
 end
 
-local function nightly(self)
+local function run_nightly(self)
    local hour = tonumber(os.date "%H")
    if hour == NIGHT_H and loop.time() - (self.checked_at or 0) > NIGHT_S then
       self:check()
@@ -160,7 +160,7 @@ local function nightly(self)
 end
 
 -- It refused something: is it damaged?
-local function suspect(self)
+local function look_for_damage(self)
    local now = loop.time()
    if not (self.running or self.damage) and now - (self.suspected_at or 0) > SUSPECT_S then
       self.suspected_at = now
@@ -170,12 +170,12 @@ end
 
 local asked = {
    check = function(self, _, reply)
-      self:check(function(r, err) reply(r and { wrong = r.wrong }, err) end)
+      self:check(function(answer, err) reply(answer and { wrong = answer.wrong }, err) end)
    end,
-   size = function(self, _, reply) run(self, { op = "size" }, reply) end,
-   vacuum = function(self, _, reply) run(self, { op = "vacuum" }, reply) end,
+   size = function(self, _, reply) run_upkeep(self, { op = "size" }, reply) end,
+   vacuum = function(self, _, reply) run_upkeep(self, { op = "vacuum" }, reply) end,
    backup = function(self, args, reply)
-      run(self, { op = "backup", path = tostring(args.path) }, reply)
+      run_upkeep(self, { op = "backup", path = tostring(args.path) }, reply)
    end,
    prune = function(self, _, reply)
       self:prune(function(ok, err) reply(ok and { pruned = true }, err) end)
@@ -206,19 +206,19 @@ function Housekeeping:start()
    if not self.is_started then
       self.is_started = true
       self:check()
-      self.journal:watch(function() suspect(self) end)
+      self.journal:watch(function() look_for_damage(self) end)
       loop.every(PRUNE_MS, function() self:prune() end)
       loop.every(LOOK_MS, function()
-         nightly(self)
+         run_nightly(self)
          self:bound()
       end)
    end
 end
 
---- @param o { site, journal, teller, argv = of the process (upkeep.lua) }
-function housekeeping.new(o)
-   return setmetatable({ site = o.site, journal = o.journal, teller = o.teller, argv = o.argv },
-      Housekeeping)
+--- @param options { site, journal, teller, argv = of the process (upkeep.lua) }
+function housekeeping.new(options)
+   return setmetatable({ site = options.site, journal = options.journal, teller = options.teller,
+      argv = options.argv }, Housekeeping)
 end
 
 return housekeeping

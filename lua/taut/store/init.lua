@@ -71,7 +71,7 @@ end
 
 ---------------------------------------------------------------- the process
 
-local function answer(line)
+local function answer_line(line)
    local request, why = json.decode(line)
    if not request then
       return { ok = false, error = why }
@@ -102,7 +102,7 @@ local function put_parts(id, name, rows)
 end
 
 -- No line of an answer is longer than who reads it takes.
-local function put(reply)
+local function put_line(reply)
    for _, name in ipairs { "observations", "refused", "rows" } do
       if type(reply[name]) == "table" and #reply[name] > PART_ROWS then
          reply[name] = put_parts(reply.id, name, reply[name])
@@ -112,14 +112,14 @@ local function put(reply)
 end
 
 -- What libraries of servers say has several lines.
-local function fatal(err)
+local function end_with(err)
    local line = err:gsub("%s+", " ")
    sys.put(json.encode { ok = false, fatal = true, error = line } .. "\n")
    return 1
 end
 
 -- A database without tables is made fit first, by one of those who want the lease.
-local function prepare(as)
+local function prepare_database(as)
    if not as.is_guest then
       db.transaction(migrate.run)
    elseif migrate.is_needed() then
@@ -132,37 +132,37 @@ local function prepare(as)
    end
 end
 
-local function open(where, as)
+local function open_database(where, as)
    local a, err = db.open(where, as)
    if not a then
       return nil, err
    end
    sys.put(json.encode { ok = true, connected = true } .. "\n")
-   local ok, why = pcall(prepare, as)
+   local ok, why = pcall(prepare_database, as)
    return ok and a, not ok and ("%s: %s"):format(a.text, tostring(why)) or nil
 end
 
 --- Serve requests until stdin ends, or the server is gone.
 -- @param where path of the database file, or address of a server
--- @param o what is done with observations and readings (events/keep.lua): special, sample, settle,
---   forget, prune, queries
+-- @param options what is done with observations and readings (events/keep.lua): special, sample,
+--   settle, forget, prune, queries
 -- @param as nil, or { is_guest = for the lease, token = under which it is opened }
 -- @return exit status
-function store.main(where, o, as)
+function store.main(where, options, as)
    collectgarbage("incremental", 300, 400) -- little is kept from one batch to the next
-   observations = o
-   queries.add(o.queries)
-   local a, err = open(where, as or {})
+   observations = options
+   queries.add(options.queries)
+   local a, err = open_database(where, as or {})
    if not a then
-      return fatal(err)
+      return end_with(err)
    end
    sys.put(json.encode { ok = true, ready = true, schema = schema.version } .. "\n")
    for line in sys.lines() do
-      local reply = answer(line)
+      local reply = answer_line(line)
       if not reply.ok and db.is_gone() then
-         return fatal(("%s: %s"):format(a.text, reply.error))
+         return end_with(("%s: %s"):format(a.text, reply.error))
       end
-      put(reply)
+      put_line(reply)
    end
    db.close()
    return 0

@@ -9,16 +9,16 @@ local COLUMNS = [[id, restart, time, "user", name, "partition", nodes, seconds, 
    "received_Bps", share, uneven, comm, steered, begin, label, result, run_s, cause, lost_s]]
 
 -- Conditions of a question, and their values.
-local function where(a)
+local function conditions_of(args)
    local list, values = { "share IS NOT NULL" }, {}
    for _, column in ipairs { "user", "name", "id" } do
-      if a[column] ~= nil then
+      if args[column] ~= nil then
          list[#list + 1] = ('"%s" = ?'):format(column)
-         values[#values + 1] = a[column]
+         values[#values + 1] = args[column]
       end
    end
-   if a.since then
-      list[#list + 1], values[#values + 1] = "time >= ?", a.since
+   if args.since then
+      list[#list + 1], values[#values + 1] = "time >= ?", args.since
    end
    return table.concat(list, " AND "), values
 end
@@ -26,9 +26,9 @@ end
 --- Queries: name → fn(sql, args).
 jobs.queries = {
    -- one row per user and job name, those that ran last first
-   profiles = function(sql, a)
-      local text, values = where { user = a.user, name = a.name }
-      values[#values + 1] = a.limit or 1000
+   profiles = function(sql, args)
+      local text, values = conditions_of { user = args.user, name = args.name }
+      values[#values + 1] = args.limit or 1000
       return sql.rows_of([[SELECT "user", name, COUNT(*) AS jobs, AVG(share) AS share,
          MAX(share) AS share_max, AVG("sent_Bps") AS "sent_Bps",
          AVG("received_Bps") AS "received_Bps", AVG(uneven) AS uneven, MIN(nodes) AS nodes_min,
@@ -36,59 +36,62 @@ jobs.queries = {
          FROM job WHERE ]] .. text ..
          [[ GROUP BY "user", name ORDER BY MAX(time) DESC LIMIT ?]], table.unpack(values))
    end,
-   jobs_of_profile = function(sql, a)
-      local text, values = where(a)
-      values[#values + 1] = a.limit or 50
+   jobs_of_profile = function(sql, args)
+      local text, values = conditions_of(args)
+      values[#values + 1] = args.limit or 50
       return sql.rows_of("SELECT " .. COLUMNS .. " FROM job WHERE " .. text ..
          " ORDER BY time DESC, id DESC LIMIT ?", table.unpack(values))
    end,
-   steered_jobs = function(sql, a)
+   steered_jobs = function(sql, args)
       return sql.rows_of("SELECT " .. COLUMNS .. " FROM job WHERE steered IS NOT NULL AND " ..
          "seconds IS NOT NULL AND time >= ? " ..
-         "ORDER BY time DESC, id DESC LIMIT ?", a.since or 0, a.limit or 10000)
+         "ORDER BY time DESC, id DESC LIMIT ?", args.since or 0, args.limit or 10000)
    end,
    -- the same programs of the same users on as many nodes, when they were not steered
-   unsteered_like = function(sql, a)
+   unsteered_like = function(sql, args)
       return sql.rows_of([[SELECT j."user", j.name, j.nodes, j."partition", j.seconds, j.share,
          j."sent_Bps", j.wait_s FROM job j JOIN (SELECT DISTINCT "user", name, nodes FROM job
          WHERE steered IS NOT NULL AND time >= ?) s ON s."user" = j."user" AND s.name = j.name AND
          s.nodes = j.nodes WHERE j.steered IS NULL AND j.seconds IS NOT NULL AND j.time >= ?
-         LIMIT ?]], a.since or 0,
-         (a.since or 0) - 30 * 86400, a.limit or 10000)
+         LIMIT ?]], args.since or 0,
+         (args.since or 0) - 30 * 86400, args.limit or 10000)
    end,
    -- of `taut why`: one job, by its number or as squeue writes it; without either the user's last
-   job_row = function(sql, a)
-      local column = a.id and "id" or a.label and "label" or '"user"'
+   job_row = function(sql, args)
+      local column = args.id and "id" or args.label and "label" or '"user"'
       return sql.rows_of(("SELECT * FROM job WHERE %s = ? ORDER BY time DESC, restart DESC LIMIT 1")
-         :format(column), a.id or a.label or a.user)
+         :format(column), args.id or args.label or args.user)
    end,
-   tasks_of_array = function(sql, a)
+   tasks_of_array = function(sql, args)
       return sql.rows_of('SELECT label, "user" FROM job WHERE label > ? AND label < ? ' ..
-         "ORDER BY time DESC LIMIT ?", a.array .. "_", a.array .. "`", a.limit)
+         "ORDER BY time DESC LIMIT ?", args.array .. "_", args.array .. "`", args.limit)
    end,
    -- runs of the same job before this one, the latest first
-   earlier_runs = function(sql, a)
+   earlier_runs = function(sql, args)
       return sql.rows_of([[SELECT id, restart, time, run_s, cause, facts FROM job
          WHERE "user" = ? AND name = ? AND time < ? AND nodes = ? AND run_s IS NOT NULL
          AND (result IS NULL OR result = 'completed') AND NOT (id = ? AND restart = ?)
-         ORDER BY time DESC LIMIT ?]], a.user, a.name, a.before, a.nodes, a.id, a.restart, a.limit)
+         ORDER BY time DESC LIMIT ?]], args.user, args.name, args.before, args.nodes, args.id,
+            args.restart, args.limit)
    end,
    -- jobs that ran at the same time and sent something; one that ended days later is left out
-   at_the_same_time = function(sql, a)
+   at_the_same_time = function(sql, args)
       return sql.rows_of([[SELECT id, "user", name, nodes, time, begin, "sent_Bps", share, facts
          FROM job WHERE time >= ? AND time <= ? AND begin <= ? AND share >= ? AND nodes > 1
-         AND id <> ? ORDER BY share * nodes DESC LIMIT ?]], a.from, a.till, a.to, a.share, a.id,
-         a.limit)
+         AND id <> ? ORDER BY share * nodes DESC LIMIT ?]], args.from, args.till, args.to,
+            args.share, args.id,
+         args.limit)
    end,
    -- what other jobs counted before, whoever's
-   counted_lately = function(sql, a)
+   counted_lately = function(sql, args)
       return sql.rows_of([[SELECT facts FROM job WHERE time >= ? AND time < ? AND id <> ?
-         AND facts IS NOT NULL ORDER BY time DESC LIMIT ?]], a.since, a.before, a.id, a.limit)
+         AND facts IS NOT NULL ORDER BY time DESC LIMIT ?]], args.since, args.before, args.id,
+            args.limit)
    end,
-   jobs_that_lost = function(sql, a)
+   jobs_that_lost = function(sql, args)
       return sql.rows_of([[SELECT id, label, "user", name, nodes, time, run_s, cause, lost_s, facts
          FROM job WHERE time >= ? AND lost_s IS NOT NULL AND lost_s > 0
-         ORDER BY lost_s DESC LIMIT ?]], a.since, a.limit)
+         ORDER BY lost_s DESC LIMIT ?]], args.since, args.limit)
    end,
 }
 

@@ -24,7 +24,7 @@ local SERVER_START_MS, SERVER_AGAIN_MS = 15000, 5000
 local STOP_MS = 5000
 local STANDS_BY = "this tautd stands by"
 
-local function arm(self, ms)
+local function arm_timer(self, ms)
    if not self.timer then
       self.timer = loop.timer(ms, function()
          self.timer = nil
@@ -34,7 +34,7 @@ local function arm(self, ms)
 end
 
 -- Answer those who wait for what is on disk now; of an error, all.
-local function answer(self, err)
+local function answer_waiting(self, err)
    local asked = self.confirms
    self.confirms = {}
    for _, c in ipairs(asked) do
@@ -49,7 +49,7 @@ local function answer(self, err)
 end
 
 -- A database that is open has refused something.
-local function trouble(self)
+local function note_trouble(self)
    if self.is_open and self.on_trouble then
       self.on_trouble()
    end
@@ -65,9 +65,9 @@ local function on_written(self, batch, reply, err, answered)
       end
       self.failed = err
       batches.failed(self, batch, err, answered)
-      arm(self, RETRY_MS)
-      answer(self, err)
-      trouble(self)
+      arm_timer(self, RETRY_MS)
+      answer_waiting(self, err)
+      note_trouble(self)
       return
    end
    self.written = self.written + #batch.rows
@@ -78,20 +78,20 @@ local function on_written(self, batch, reply, err, answered)
          #batch.rows + self.waiting.count))
       self.failed = nil
    end
-   answer(self, reply.queued and self.backlog.token and ("the database is away: %s"):format(
+   answer_waiting(self, reply.queued and self.backlog.token and ("the database is away: %s"):format(
       self.backlog.error or self.store.down or "it does not answer") or nil)
    if #self.confirms > 0 or #self.held > 0 then
       self:flush()
    elseif self.waiting.count > 0 then
-      arm(self, FLUSH_MS)
+      arm_timer(self, FLUSH_MS)
    end
 end
 
-local function ask(self, q)
-   self.store:ask({ op = "query", name = q.name, args = q.args }, function(reply, err)
-      q.fn(reply and reply.rows, err)
+local function ask_store(self, question)
+   self.store:ask({ op = "query", name = question.name, args = question.args }, function(reply, err)
+      question.fn(reply and reply.rows, err)
       if err then
-         trouble(self)
+         note_trouble(self)
       end
    end)
 end
@@ -102,7 +102,7 @@ local function ask_held(self, is_failed)
    self.held = {}
    for _, q in ipairs(held) do
       if is_failed or q.row <= self.written then
-         ask(self, q)
+         ask_store(self, q)
       else
          self.held[#self.held + 1] = q
       end
@@ -147,7 +147,7 @@ function Journal:add(name, row)
    self.added = self.added + 1
    self.waits_since = self.waits_since or loop.time()
    if not self.failed then
-      arm(self, FLUSH_MS)
+      arm_timer(self, FLUSH_MS)
    end
 end
 
@@ -184,7 +184,7 @@ function Journal:query(name, args, fn)
    if self.written + (self.writing and #self.writing.rows or 0) < q.row and not self.failed then
       self.held[#self.held + 1] = q
    else
-      ask(self, q)
+      ask_store(self, q)
    end
 end
 
@@ -244,7 +244,7 @@ function Journal:stop(done)
    if not self.store then
       return done()
    end
-   local function stop(err, rows)
+   local function end_store(err, rows)
       if done then
          if err then
             sys.log("err", ("%d rows could not be written at the end: %s"):format(rows, err))
@@ -258,8 +258,8 @@ function Journal:stop(done)
          fn()
       end
    end
-   loop.timer(STOP_MS, function() stop("it took too long", self.waiting.count) end)
-   write_rest(self, stop)
+   loop.timer(STOP_MS, function() end_store("it took too long", self.waiting.count) end)
+   write_rest(self, end_store)
 end
 
 local function observations_of(self)
@@ -284,16 +284,16 @@ end
 --   token, most, write_ms, retry_ms, again_ms } (backlog.lua)
 -- @return itself
 function Journal:begin(argv, on_ready, queue)
-   local function ready()
+   local function when_ready()
       self.store.down, self.is_open = nil, true
       on_ready()
    end
    self.store = helper.start { name = "store", argv = argv, on_ready = function()
       if self.backlog then
          self.store.down = nil
-         self.backlog:up(ready)
+         self.backlog:up(when_ready)
       else
-         ready()
+         when_ready()
       end
    end, on_end = function()
       self.is_open = false

@@ -36,8 +36,8 @@ function Lease:until_ns()
 end
 
 --- Its host, in short, is it that one?
-function lease.is_host(a, b)
-   return a == b or a:match "^[^.]+" == b:match "^[^.]+"
+function lease.is_host(one, other)
+   return one == other or one:match "^[^.]+" == other:match "^[^.]+"
 end
 
 -- Is the row one that somebody keeps up?
@@ -72,7 +72,7 @@ local function note_error(self, err)
 end
 
 -- What was seen, and since when it has been so.
-local function note(self, row)
+local function note_row(self, row)
    local was = self.row
    if not was or was.token ~= row.token or was.beat ~= row.beat then
       self.seen_ns = loop.now_ns()
@@ -92,7 +92,7 @@ local function on_mine(self, row, asked_ns)
 end
 
 local function on_row(self, row, asked_ns, what)
-   note(self, row)
+   note_row(self, row)
    if row.holder == self.id and row.offered == "" and what ~= "look" then
       on_mine(self, row, asked_ns)
    elseif self.token and what ~= "offer" then
@@ -121,7 +121,7 @@ local function next_request(self)
    return { what = "look", waiting = says and self.host or nil }
 end
 
-local function turn(self)
+local function take_turn(self)
    if not self.is_ended then
       ask(self, next_request(self), function() end)
    end
@@ -137,7 +137,7 @@ function ask(self, request, fn)
       end
       fn(reply ~= nil)
       if what ~= "offer" then
-         loop.timer(self.token and reply and RENEW_MS or LOOK_MS, function() turn(self) end)
+         loop.timer(self.token and reply and RENEW_MS or LOOK_MS, function() take_turn(self) end)
       end
    end, ASK_MS)
 end
@@ -153,14 +153,15 @@ function Lease:offer(to, fn)
 end
 
 --- Begin to want it.
--- @param o { argv = of the process, host = what others are to call this one,
+-- @param options { argv = of the process, host = what others are to call this one,
 --   held = function(token), lost = function(row) }
-function lease.start(o)
-   local self = setmetatable({ host = o.host, tell = o, till_ns = 0, seen_ns = loop.now_ns(),
+function lease.start(options)
+   local self = setmetatable({ host = options.host, tell = options, till_ns = 0,
+      seen_ns = loop.now_ns(),
       id = seal.hex(seal.random(8)) }, Lease)
-   self.helper = helper.start { name = "lease", argv = o.argv, start_ms = START_MS,
+   self.helper = helper.start { name = "lease", argv = options.argv, start_ms = START_MS,
       most_ms = AGAIN_MS }
-   loop.timer(0, function() turn(self) end)
+   loop.timer(0, function() take_turn(self) end)
    return self
 end
 

@@ -19,35 +19,36 @@ local NAME = "tautd"
 
 local does = {}
 
-function does.look(db, o)
-   if o.waiting then
+function does.look(db, request)
+   if request.waiting then
       db.run("UPDATE lease SET waiting = ?, waiting_beat = waiting_beat + 1 WHERE name = ?",
-         o.waiting, NAME)
+         request.waiting, NAME)
    end
 end
 
-function does.take(db, o)
+function does.take(db, request)
    db.run("UPDATE lease SET token = token + 1, beat = beat + 1, holder = ?, host = ?, " ..
-      "offered = '' WHERE name = ? AND token = ? AND beat = ?", o.holder, o.host, NAME, o.token,
-      o.beat)
+      "offered = '' WHERE name = ? AND token = ? AND beat = ?", request.holder, request.host, NAME,
+      request.token, request.beat)
 end
 
-function does.renew(db, o)
+function does.renew(db, request)
    db.run("UPDATE lease SET beat = beat + 1 WHERE name = ? AND holder = ? AND token = ?", NAME,
-      o.holder, o.token)
+      request.holder, request.token)
 end
 
-function does.offer(db, o)
+function does.offer(db, request)
    db.run("UPDATE lease SET beat = beat + 1, offered = ? WHERE name = ? AND holder = ? AND " ..
-      "token = ?", o.to, NAME, o.holder, o.token)
+      "token = ?", request.to, NAME, request.holder, request.token)
 end
 
 --- Carry out a request.
 -- @param db store/db.lua
 -- @return the row
-function leases.ask(db, o)
-   local fn = does[o.what] or error("no lease operation '" .. tostring(o.what) .. "'", 0)
-   fn(db, o)
+function leases.ask(db, request)
+   local fn = does[request.what] or error("no lease operation '" .. tostring(request.what) .. "'",
+      0)
+   fn(db, request)
    return db.rows_of("SELECT token, beat, holder, host, offered, waiting, waiting_beat FROM " ..
       "lease WHERE name = ?", NAME)[1]
 end

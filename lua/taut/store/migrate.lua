@@ -11,12 +11,12 @@ local migrate = {}
 
 local PROGRESS = "schema_statement" -- how many of the next step are done
 
-local function setting(name)
+local function number_setting(name)
    local row = db.rows_of("SELECT value FROM setting WHERE name = ?", name)[1]
    return row and math.tointeger(tonumber(row.value)) or 0
 end
 
-local function note(name, value)
+local function note_setting(name, value)
    db.put("setting", { name = name, value = tostring(value) })
 end
 
@@ -26,7 +26,7 @@ local function was_done(err)
       err:find "doesn't exist"
 end
 
-local function define(sql, may_be_done)
+local function define_loosely(sql, may_be_done)
    local ok, err = pcall(db.define, sql)
    if not ok and not (may_be_done and was_done(err)) then
       error(err, 0)
@@ -41,27 +41,27 @@ end
 local function begin_loosely()
    for _, sql in ipairs(schema.steps[1]) do
       if is_setting(sql) then
-         define(sql)
+         define_loosely(sql)
       end
    end
 end
 
 -- The statements of a step after the first `done`.
-local function step(v, done)
+local function make_step(version, done)
    local loose = db.is_loose()
-   for i = done + 1, #schema.steps[v] do
-      local sql = schema.steps[v][i]
-      define(sql, loose and (i == done + 1 or is_setting(sql)))
+   for i = done + 1, #schema.steps[version] do
+      local sql = schema.steps[version][i]
+      define_loosely(sql, loose and (i == done + 1 or is_setting(sql)))
       if loose then
-         note(PROGRESS, i)
+         note_setting(PROGRESS, i)
       end
    end
-   note("schema", v)
+   note_setting("schema", version)
    db.run("DELETE FROM setting WHERE name = ?", PROGRESS)
 end
 
 -- Every column that will be written or asked for is there.
-local function check()
+local function check_columns()
    for name, columns in pairs(schema.columns) do
       local ok, err = pcall(db.rows_of, ('SELECT "%s" FROM %s WHERE 1 = 0'):format(
          table.concat(columns, '", "'), name))
@@ -73,7 +73,7 @@ end
 
 --- Are there no tables yet, or those of an older schema?  A newer one is an error.
 function migrate.is_needed()
-   local version = db.tables().setting and setting "schema" or 0
+   local version = db.tables().setting and number_setting "schema" or 0
    if version > schema.version then
       error(("database has schema %d, this tautd knows %d"):format(version, schema.version), 0)
    end
@@ -84,7 +84,7 @@ end
 function migrate.run()
    local version, done = 0, 0
    if db.tables().setting then
-      version, done = setting "schema", setting(PROGRESS)
+      version, done = number_setting "schema", number_setting(PROGRESS)
    elseif next(db.tables()) then
       error("it has tables, and none of them is Taut's: a database of its own is needed", 0)
    elseif db.is_loose() then
@@ -94,10 +94,10 @@ function migrate.run()
       error(("database has schema %d, this tautd knows %d"):format(version, schema.version), 0)
    end
    for v = version + 1, schema.version do
-      step(v, done)
+      make_step(v, done)
       done = 0
    end
-   check()
+   check_columns()
 end
 
 return migrate

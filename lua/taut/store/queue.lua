@@ -28,7 +28,7 @@ local function path_of(number)
    return ("%s/%d.rows"):format(q.folder, number)
 end
 
-local function state(more)
+local function state_reply(more)
    local first = q.list[q.first]
    more = more or {}
    more.batches, more.rows, more.bytes = #q.list - q.first + 1, q.rows, q.bytes
@@ -36,7 +36,7 @@ local function state(more)
    return more
 end
 
-local function note(entry)
+local function note_entry(entry)
    q.list[#q.list + 1] = entry
    q.rows, q.bytes = q.rows + entry.rows, q.bytes + entry.bytes
 end
@@ -45,7 +45,8 @@ end
 local function look_at(number, offset, line)
    local batch = json.decode(line)
    if type(batch) == "table" and type(batch.rows) == "table" and type(batch.place) == "table" then
-      note { file = number, offset = offset, bytes = #line, rows = #batch.rows, time = batch.time }
+      note_entry { file = number, offset = offset, bytes = #line, rows = #batch.rows,
+         time = batch.time }
    else
       sys.log("err", ("%s: what begins at byte %d is no batch and is left out"):format(
          path_of(number), offset))
@@ -104,7 +105,7 @@ function ops.conf(request)
    end
    -- behind a line that ends early nothing may follow: what comes goes into a new file
    q.last, q.size = (numbers[#numbers] or 0) + 1, 0
-   return state()
+   return state_reply()
 end
 
 function ops.append(request)
@@ -120,16 +121,16 @@ function ops.append(request)
    if not ok then
       return nil, why
    end
-   note { file = q.last, offset = q.size, bytes = #text + 1, rows = #request.batch.rows,
+   note_entry { file = q.last, offset = q.size, bytes = #text + 1, rows = #request.batch.rows,
       time = request.batch.time }
    q.size = q.size + #text + 1
-   return state()
+   return state_reply()
 end
 
 function ops.head()
    local e = q.list[q.first]
    if not e then
-      return state()
+      return state_reply()
    end
    local file, err = io.open(path_of(e.file), "rb")
    if not file then
@@ -141,11 +142,11 @@ function ops.head()
    if not batch then
       return nil, ("%s: byte %d: %s"):format(path_of(e.file), e.offset, why)
    end
-   return state { batch = batch }
+   return state_reply { batch = batch }
 end
 
 -- The list gets short again once most of it is gone.
-local function forget()
+local function forget_sent()
    if q.first > 1000 and q.first > #q.list // 2 then
       q.list = table.move(q.list, q.first, #q.list, 1, {})
       q.first = 1
@@ -163,9 +164,9 @@ function ops.drop()
             q.last, q.size = q.last + 1, 0
          end
       end
-      forget()
+      forget_sent()
    end
-   return state()
+   return state_reply()
 end
 
 function ops.refuse(request)
@@ -181,7 +182,7 @@ function ops.refuse(request)
          q.left_out = q.left_out + 1
       end
    end
-   return state()
+   return state_reply()
 end
 
 --- Serve requests until stdin ends.

@@ -147,7 +147,7 @@ schema.keys = {
    log_position = { "path" }, job = { "id", "restart" }, seen = { "part" }, lease = { "name" },
 }
 
-local function set(words)
+local function set_of(words)
    local t = {}
    for word in words:gmatch "%S+" do
       t[word] = true
@@ -156,7 +156,7 @@ local function set(words)
 end
 
 --- Texts that are part of a key or an index, so of some length only on some servers.
-schema.names = set("node name component src dst place origin interface source purpose user " ..
+schema.names = set_of("node name component src dst place origin interface source purpose user " ..
    "part label")
 
 local function columns_of(type)

@@ -25,7 +25,7 @@ local BYTES_MOST = 4194304  -- of rows about events, then all is written sooner
 local PAUSE_MS = 20         -- between two slices
 local BUSY_MS, BUSY_MOST = 100, 100 -- so long, so often a slice waits for checks to end
 
-local function add(self, part, data)
+local function add_row(self, part, data)
    self.seq = self.seq + 1
    self.journal:add("seen", { part = part, seq = self.seq, data = data })
    return #data
@@ -34,7 +34,7 @@ end
 ---------------------------------------------------------------- an event
 
 local function add_new(self, letter, data)
-   self.bytes = self.bytes + add(self, ("%s+%d"):format(letter, self.seq + 1), data)
+   self.bytes = self.bytes + add_row(self, ("%s+%d"):format(letter, self.seq + 1), data)
 end
 
 -- While the database cannot be written, or was not read, nothing piles up here: all is written when
@@ -88,37 +88,37 @@ end
 
 ---------------------------------------------------------------- all of it
 
--- Slice i of components.
-local function write_components(self, i, to)
-   local from = (i - 1) * SLICE + 1
-   add(self, "c" .. i, self.diagnosis:pack_seen(self.coverage, from, to))
+-- One slice of components.
+local function write_components(self, slice, to)
+   local from = (slice - 1) * SLICE + 1
+   add_row(self, "c" .. slice, self.diagnosis:pack_seen(self.coverage, from, to))
    local shown = self.diagnosis:pack_shown(from, to)
    if shown then
-      add(self, "l" .. i, json.encode(shown))
+      add_row(self, "l" .. slice, json.encode(shown))
    end
 end
 
--- Slice i of nodes; `heard` alone is no reason to write it.
-local function write_nodes(self, i, is_last)
-   local first, nodes = (i - 1) * SLICE + 1, #self.site.topo.nodes
-   if self.booted_in[i] or is_last then
-      self.booted_in[i] = nil
-      add(self, "n" .. i, pack_nodes(self, first, math.min(first + SLICE - 1, nodes)))
+-- One slice of nodes; `heard` alone is no reason to write it.
+local function write_nodes(self, slice, is_last)
+   local first, nodes = (slice - 1) * SLICE + 1, #self.site.topo.nodes
+   if self.booted_in[slice] or is_last then
+      self.booted_in[slice] = nil
+      add_row(self, "n" .. slice, pack_nodes(self, first, math.min(first + SLICE - 1, nodes)))
    end
-   return i * SLICE < nodes
+   return slice * SLICE < nodes
 end
 
---- Write slice i; after begin().  Those of the nodes come last.
+--- Write one slice; after begin().  Those of the nodes come last.
 -- @param is_last tautd ends: nodes, too, in which nothing booted
 -- @return whether there are more
-function Snapshot:write_slice(i, is_last)
+function Snapshot:write_slice(slice, is_last)
    local components = #self.site.topo.components
    local own = (components + SLICE - 1) // SLICE
-   if i <= own then
-      write_components(self, i, math.min(i * SLICE, components))
+   if slice <= own then
+      write_components(self, slice, math.min(slice * SLICE, components))
       return true
    end
-   return write_nodes(self, i - own, is_last)
+   return write_nodes(self, slice - own, is_last)
 end
 
 --- Begin to write all.
@@ -138,13 +138,13 @@ function Snapshot:all()
 end
 
 -- A slice a turn, while nobody plans or tests.
-local function write_some(self, first, i, waited)
+local function write_some(self, first, slice, waited)
    if self.is_stopped then
       return
    elseif self.is_busy() and waited < BUSY_MOST then
-      loop.timer(BUSY_MS, function() write_some(self, first, i, waited + 1) end)
-   elseif self:write_slice(i) then
-      loop.timer(PAUSE_MS, function() write_some(self, first, i + 1, 0) end)
+      loop.timer(BUSY_MS, function() write_some(self, first, slice, waited + 1) end)
+   elseif self:write_slice(slice) then
+      loop.timer(PAUSE_MS, function() write_some(self, first, slice + 1, 0) end)
    else
       self.is_writing = false
       self.journal:add("seen_before", { seq = first })
@@ -194,7 +194,7 @@ end
 --   of another machine, or nil
 -- @return function(c): was anything kept of component c?
 function Snapshot:restore(rows, old)
-   table.sort(rows, function(a, b) return a.seq < b.seq end)
+   table.sort(rows, function(one, other) return one.seq < other.seq end)
    local kept = keep.new(#self.site.topo.components)
    local take = {
       c = function(data)
@@ -214,7 +214,7 @@ function Snapshot:restore(rows, old)
    self.seq = math.max(self.seq, rows[#rows] and rows[#rows].seq or 0)
    self.diagnosis:restore_seen(kept, self.coverage)
    self.is_read, self.is_behind = true, self.is_news
-   return function(c) return kept:has(c) end
+   return function(component) return kept:has(component) end
 end
 
 --- What the store kept is of another machine, and forgotten.
@@ -227,13 +227,14 @@ function Snapshot:forget(rows)
    self.is_read, self.is_behind = true, self.is_news
 end
 
---- @param o { site, journal, diagnosis, coverage, cluster, findings, is_busy = function(): is a
---   check under way? }
-function snapshot.new(o)
-   o.seq, o.bytes, o.is_news, o.at_s = 0, 0, false, loop.now_ns() // 1000000000
-   o.is_behind = true -- until it was read
-   o.booted_in = {} -- set of slices of nodes
-   return setmetatable(o, Snapshot)
+--- @param options { site, journal, diagnosis, coverage, cluster, findings, is_busy = function(): is
+--   a check under way? }
+function snapshot.new(options)
+   options.seq, options.bytes, options.is_news, options.at_s = 0, 0, false,
+      loop.now_ns() // 1000000000
+   options.is_behind = true -- until it was read
+   options.booted_in = {} -- set of slices of nodes
+   return setmetatable(options, Snapshot)
 end
 
 return snapshot

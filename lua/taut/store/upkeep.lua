@@ -22,13 +22,13 @@ local MOST_WRONG = 20 -- texts of one check
 
 local where, opened
 
-local function names()
+local function table_names()
    return tables.keys(schema.columns)
 end
 
 -- SQLite looks through all pages and indexes; of a server every row is read.
 local function check_tables(wrong)
-   for _, name in ipairs(names()) do
+   for _, name in ipairs(table_names()) do
       local ok, err = pcall(db.rows_of, ("SELECT COUNT(*) AS n FROM %s"):format(name))
       if not ok and #wrong < MOST_WRONG then
          wrong[#wrong + 1] = ("table %s: %s"):format(name, err)
@@ -61,9 +61,9 @@ local function bytes_of()
    return map
 end
 
-local function total(map)
+local function total_of(map)
    local sum = 0
-   for _, name in ipairs(names()) do
+   for _, name in ipairs(table_names()) do
       if not map[name] then
          return nil
       end
@@ -74,7 +74,7 @@ end
 
 local function whole_bytes()
    if db.is_server() then
-      return total(bytes_of())
+      return total_of(bytes_of())
    end
    return file_bytes()
 end
@@ -92,7 +92,7 @@ end
 
 function ops.size()
    local map, list = bytes_of(), json.array {}
-   for _, name in ipairs(names()) do
+   for _, name in ipairs(table_names()) do
       list[#list + 1] = { name = name, bytes = map[name],
          rows = db.rows_of(("SELECT COUNT(*) AS n FROM %s"):format(name))[1].n }
    end
@@ -137,7 +137,7 @@ function ops.vacuum()
    local before = whole_bytes()
    for _, sql in ipairs(db.vacuum()) do
       if sql:find "%%s" then
-         for _, name in ipairs(names()) do
+         for _, name in ipairs(table_names()) do
             db.run(sql:format(name))
          end
       else
@@ -153,7 +153,7 @@ local function is_damage(err)
 end
 
 -- What the database says is an answer, not an error of ours.
-local function said(op)
+local function said_of(op)
    return function(request)
       if not opened then
          local err
@@ -180,7 +180,7 @@ function upkeep.main(path_or_address)
    where = path_or_address
    local given = {}
    for name, op in pairs(ops) do
-      given[name] = said(op)
+      given[name] = said_of(op)
    end
    return answering.serve { name = "db", ops = given, is_ready = function() return true end }
 end

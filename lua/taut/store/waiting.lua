@@ -18,21 +18,21 @@ local NODE_BYTES = 128 << 10 -- of samples of one node
 local VALUE_BYTES, DEPTH = 24, 4
 
 -- What a row takes as JSON, about.
-local function bytes_of(v, depth)
-   if type(v) == "string" then
-      return #v + VALUE_BYTES
-   elseif type(v) ~= "table" or depth > DEPTH then
+local function bytes_of(value, depth)
+   if type(value) == "string" then
+      return #value + VALUE_BYTES
+   elseif type(value) ~= "table" or depth > DEPTH then
       return VALUE_BYTES
    end
    local n = VALUE_BYTES
-   for _, part in pairs(v) do
+   for _, part in pairs(value) do
       n = n + bytes_of(part, depth + 1)
    end
    return n
 end
 
 -- Counts a row in (by = 1) or out (by = -1).
-local function count(self, row, by)
+local function count_row(self, row, by)
    local bytes = by * bytes_of(row[2], 0)
    self.count, self.bytes = self.count + by, self.bytes + bytes
    if row[1] == "sample" then
@@ -57,7 +57,7 @@ function Waiting:add(row)
    end
    self.last = self.last + 1
    self.rows[self.last] = row
-   count(self, row, 1)
+   count_row(self, row, 1)
    return true
 end
 
@@ -72,7 +72,7 @@ function Waiting:take(most_rows, most_bytes)
       self.rows[self.first] = nil
       self.first = self.first + 1
       list[#list + 1] = row
-      count(self, row, -1)
+      count_row(self, row, -1)
    end
    return list
 end
@@ -82,7 +82,7 @@ function Waiting:give_back(rows)
    for i = #rows, 1, -1 do
       self.first = self.first - 1
       self.rows[self.first] = rows[i]
-      count(self, rows[i], 1)
+      count_row(self, rows[i], 1)
    end
 end
 

@@ -58,19 +58,19 @@ local function done_of(place)
    return seq > place.seq and math.huge or math.tointeger(tonumber(rows))
 end
 
-local function note(place, rows)
+local function note_place(place, rows)
    db.put("setting", { name = "queue " .. place.line,
       value = ("%s %d %d"):format(place.id, place.seq, rows) })
 end
 
-local function settled(observations, fn, ...)
+local function note_settled(observations, fn, ...)
    local result = fn(...)
    observations.settle(db)
    return result
 end
 
 local function transaction(observations, fn, ...)
-   local ok, result = pcall(db.transaction, settled, observations, fn, ...)
+   local ok, result = pcall(db.transaction, note_settled, observations, fn, ...)
    if not ok then
       observations.forget()
       error(result, 0)
@@ -83,13 +83,13 @@ local function write_once(rows, observations, place)
       return json.array {}
    end
    local seen = write_rows(rows, observations, place.token)
-   note(place, #rows)
+   note_place(place, #rows)
    return seen
 end
 
 local function write_one(rows, i, observations, place)
    local seen = write_rows({ rows[i] }, observations, place.token)
-   note(place, i)
+   note_place(place, i)
    return seen
 end
 
@@ -101,7 +101,7 @@ local function write_each(rows, observations, place)
       if ok then
          table.move(result, 1, #result, #seen + 1, seen)
       else
-         db.transaction(note, place, i)
+         db.transaction(note_place, place, i)
          refused[#refused + 1] = { rows[i][1], rows[i][2], tostring(result) }
       end
    end
@@ -141,7 +141,7 @@ end
 
 -- Until when rows may go now, so that no batch waits long, nil where none is old; and whether there
 -- are more.
-local function cut(name, before)
+local function cut_at(name, before)
    if not before then
       return nil
    end
@@ -160,7 +160,7 @@ function writes.prune(before, observations)
    local more = false
    for _, name in ipairs { "test", "event", "sample", "growth", "job", "observation", "verdict",
       "action" } do
-      local till, is_part = cut(name, before[name])
+      local till, is_part = cut_at(name, before[name])
       if till and name == "observation" then
          observations.prune(db, till)
       elseif till then
