@@ -50,55 +50,57 @@ end
 
 --- Several questions to the store, one after the other: fn(results by name), or fn(nil, why).
 -- @param wanted array of { name of the result, question, arguments }
-function case.ask(w, wanted, fn, i, out)
-   i, out = i or 1, out or {}
-   local q = wanted[i]
+function case.ask(parts, wanted, fn, index, out)
+   index, out = index or 1, out or {}
+   local q = wanted[index]
    if not q then
       return fn(out)
    end
-   w.journal:query(q[2], q[3], function(rows, err)
+   parts.journal:query(q[2], q[3], function(rows, err)
       if not rows then
          return fn(nil, err)
       end
       out[q[1]] = rows
-      case.ask(w, wanted, fn, i + 1, out)
+      case.ask(parts, wanted, fn, index + 1, out)
    end)
 end
 
 -- Jobs that ran at the same time: those that ended, by what they counted; those that run still, by
 -- their earlier runs.
-local function neighbours(w, c, rows, uid)
-   local list, from, to = {}, c.from, c.to
+local function neighbours(parts, known, rows, uid)
+   local list, from, to = {}, known.from, known.to
    local length = math.max(1, to - from)
-   local at_own = tables.set(case.numbers_of(w.site.topo, c.f.nodes) or {})
+   local at_own = tables.set(case.numbers_of(parts.site.topo, known.f.nodes) or {})
    local own = uid and sys.user_name(rights.user(uid))
-   local function add(o, nodes_text, begun, ended)
-      local nodes = case.numbers_of(w.site.topo, nodes_text, predict.MOST * 4)
+   local function add_neighbour(other, nodes_text, begun, ended)
+      local nodes = case.numbers_of(parts.site.topo, nodes_text, predict.MOST * 4)
       local meanwhile = math.min(to, ended) - math.max(from, begun) - SECOND
-      if nodes and #nodes > 1 and o.Bps > 0 and meanwhile > 0
-         and not tables.any(nodes, function(n) return at_own[n] end) then
-         o.nodes, o.share = nodes, math.min(1, (meanwhile + SECOND) / length)
-         list[#list + 1] = o
+      if nodes and #nodes > 1 and other.Bps > 0 and meanwhile > 0
+         and not tables.any(nodes, function(node) return at_own[node] end) then
+         other.nodes, other.share = nodes, math.min(1, (meanwhile + SECOND) / length)
+         list[#list + 1] = other
       end
    end
    local seen = {}
    for _, r in ipairs(rows) do
       seen[r.id] = true
-      add({ id = r.id, user = r.user, name = r.name, Bps = r.sent_Bps or 0, is_hidden = uid ~= nil
-         and privacy.is_hidden(w.cluster, uid, r.user == own and rights.user(uid) or nil) },
+      add_neighbour({ id = r.id, user = r.user, name = r.name, Bps = r.sent_Bps or 0,
+         is_hidden = uid ~= nil and privacy.is_hidden(parts.cluster, uid, r.user == own
+            and rights.user(uid) or nil) },
          facts.read(r.facts).nodes, r.begin, r.time)
    end
-   for id, job in pairs(w.cluster.seen_running) do
+   for id, job in pairs(parts.cluster.seen_running) do
       local begun = (job.start or 0) - loop.ahead()
       local user = sys.user_name(job.user_id)
-      local p = id ~= c.job.id and not seen[id] and begun < to and w.profiles:profile(user,
+      local p = id ~= known.job.id and not seen[id] and begun < to and parts.profiles:profile(user,
          job.name or "")
       if p and p.share >= SENT then
-         add({ id = id, user = user, name = job.name, Bps = p.sent_Bps or 0, is_estimate = true,
-            is_hidden = uid ~= nil and privacy.is_hidden(w.cluster, uid, job.user_id) },
+         add_neighbour({ id = id, user = user, name = job.name, Bps = p.sent_Bps or 0,
+            is_estimate = true,
+            is_hidden = uid ~= nil and privacy.is_hidden(parts.cluster, uid, job.user_id) },
             job.nodes, begun, loop.time())
-      elseif id ~= c.job.id and not seen[id] and begun < to and (job.num_nodes or 0) > 1 then
-         c.others_running = true
+      elseif id ~= known.job.id and not seen[id] and begun < to and (job.num_nodes or 0) > 1 then
+         known.others_running = true
       end
    end
    return list
@@ -112,54 +114,54 @@ function case.of_several(topo)
 end
 
 -- What the model says of it.
-local function add_model(w, c)
-   local topo, t = w.site.topo, c.f.traffic
+local function add_model(parts, known)
+   local topo, t = parts.site.topo, known.f.traffic
    if topo.fabrics then
-      c.not_predicted = case.of_several(topo)
+      known.not_predicted = case.of_several(topo)
       return
    end
-   local nodes = case.numbers_of(topo, c.f.nodes, predict.MOST)
-   if not nodes or #nodes ~= c.nodes then
-      c.not_predicted = c.nodes > predict.MOST
+   local nodes = case.numbers_of(topo, known.f.nodes, predict.MOST)
+   if not nodes or #nodes ~= known.nodes then
+      known.not_predicted = known.nodes > predict.MOST
          and ("it has more than %d nodes"):format(predict.MOST)
          or "its nodes are not all of the machine as it is described now"
-   elseif c.nodes > 1 then
-      local list, is_said = predict.patterns(w.patterns, c.comm, c.nodes)
-      c.is_said = is_said
-      c.times = predict.times(topo, nodes, list, c.bad, c.others, w.patterns)
-      c.ideal_s = t and predict.ideal_s(topo, nodes, t.busiest)
-      c.not_predicted = not t and "its nodes' counters were not read"
-         or not c.ideal_s and "what its nodes can inject is not known"
-         or #c.times == 0 and "there are no routes between all of its nodes" or nil
+   elseif known.nodes > 1 then
+      local list, is_said = predict.patterns(parts.patterns, known.comm, known.nodes)
+      known.is_said = is_said
+      known.times = predict.times(topo, nodes, list, known.bad, known.others, parts.patterns)
+      known.ideal_s = t and predict.ideal_s(topo, nodes, t.busiest)
+      known.not_predicted = not t and "its nodes' counters were not read"
+         or not known.ideal_s and "what its nodes can inject is not known"
+         or #known.times == 0 and "there are no routes between all of its nodes" or nil
    end
 end
 
 --- What is wrong on its ways now, of a host list; and what is only suspected.
-function case.bad_now(w, text)
-   local nodes = case.numbers_of(w.site.topo, text)
+function case.bad_now(parts, text)
+   local nodes = case.numbers_of(parts.site.topo, text)
    if not nodes or #nodes < 2 then
       return {}, {}
    end
-   return ways.bad(w.site.topo, w.diagnosis, nodes),
-      ways.suspects(w.site.topo, w.diagnosis, nodes)
+   return ways.bad(parts.site.topo, parts.diagnosis, nodes),
+      ways.suspects(parts.site.topo, parts.diagnosis, nodes)
 end
 
 --- All that is known of a job that ended.
 -- @param row of the table `job`; f = its facts
 -- @param uid whose rights count, or nil: nobody reads it
 -- @param rows { lately, earlier, others } of the store
-function case.of(w, row, f, uid, rows)
-   local c = { job = row, nodes = row.nodes or 0, run_s = row.run_s, f = f, comm = row.comm,
+function case.of(parts, row, told, uid, rows)
+   local c = { job = row, nodes = row.nodes or 0, run_s = row.run_s, f = told, comm = row.comm,
       from = row.begin or row.time - (row.seconds or 0), to = row.time, now = loop.time(),
-      no_place = f.no_place or case.of_several(w.site.topo),
-      name_of = function(i) return w.site.topo.components[i] end }
+      no_place = told.no_place or case.of_several(parts.site.topo),
+      name_of = function(index) return parts.site.topo.components[index] end }
    local now
-   now, c.suspects = case.bad_now(w, f.nodes)
-   c.bad = ways.during(f.bad or (f.nodes and {}), now, c.to)
-   c.others = neighbours(w, c, rows.others, uid)
+   now, c.suspects = case.bad_now(parts, told.nodes)
+   c.bad = ways.during(told.bad or (told.nodes and {}), now, c.to)
+   c.others = neighbours(parts, c, rows.others, uid)
    c.class = earlier.of_class(rows.lately)
-   add_model(w, c)
-   c.e = earlier.compare(rows.earlier, c.run_s, f, c.times and c.times[1] and c.times[1].name)
+   add_model(parts, c)
+   c.e = earlier.compare(rows.earlier, c.run_s, told, c.times and c.times[1] and c.times[1].name)
    return c
 end
 
@@ -177,9 +179,9 @@ function case.questions(row, with_check)
 end
 
 --- @return verdict, findings
-function case.judge(c)
-   local list = causes.of(c)
-   return verdict.of(c, list), list
+function case.judge(known)
+   local list = causes.of(known)
+   return verdict.of(known, list), list
 end
 
 return case

@@ -23,82 +23,84 @@ local WITHOUT = "not known"
 local LITTLE = 0.01   -- of the run, as long as its traffic takes at least: it does not matter where
 local SHOWN = 4       -- components that are not well
 
-local function unknown(cause, reason)
+local function not_known(cause, reason)
    return { cause = cause, how = WITHOUT, reason = reason, text = "not known because " .. reason }
 end
 
-local function nothing(cause, how, sure, text)
+local function cost_nothing(cause, how, sure, text)
    return { cause = cause, how = how, lo_s = 0, hi_s = 0, sure = sure, text = text }
 end
 
 -- Seconds lost between two ratios of each pattern, the least and the most.  A job that took run_s
 -- cannot have lost more than what its communication leaves of that.
-local function range(c, more, less)
+local function lost_range(case, more, less)
    local lo, hi = math.huge, 0
-   for _, t in ipairs(c.times) do
-      local lost = c.ideal_s * math.max(0, more(t) - less(t))
-      local most = c.run_s and math.max(0, c.run_s - c.ideal_s * t.healthy) or math.huge
+   for _, t in ipairs(case.times) do
+      local lost = case.ideal_s * math.max(0, more(t) - less(t))
+      local most = case.run_s and math.max(0, case.run_s - case.ideal_s * t.healthy) or math.huge
       lost = math.min(lost, most)
       lo, hi = math.min(lo, lost), math.max(hi, lost)
    end
    return lo < math.huge and lo or 0, hi
 end
 
-local function can_predict(c)
-   return c.ideal_s ~= nil and #(c.times or {}) > 0
+local function can_predict(case)
+   return case.ideal_s ~= nil and #(case.times or {}) > 0
 end
 
-local function healthy(t) return t.healthy end
+local function healthy(times) return times.healthy end
 
 -- What was assumed about the pattern.
-local function basis(c)
-   local t = c.times[1]
-   return c.is_said and ("from the bytes counted and its --comm=%s"):format(t.name)
+local function pattern_basis(case)
+   local t = case.times[1]
+   return case.is_said and ("from the bytes counted and its --comm=%s"):format(t.name)
       or ("from the bytes counted, for %s to %s, as it named no --comm"):format(
-         c.times[#c.times].name, t.name)
+         case.times[#case.times].name, t.name)
 end
 
 ---------------------------------------------------------------- a component was bad
 
-local function state_of(b)
-   if b.state == "lossy" and b.loss then
-      return ("lost %.2g%% of its packets"):format(100 * b.loss)
-   elseif b.state == "failed" then
+local function state_of(bad)
+   if bad.state == "lossy" and bad.loss then
+      return ("lost %.2g%% of its packets"):format(100 * bad.loss)
+   elseif bad.state == "failed" then
       return "had failed"
    end
-   return ("%s at %s"):format(b.state == "slow" and "was slow" or "was, by what its hardware says,",
-      words.percent(b.left))
+   return ("%s at %s"):format(bad.state == "slow" and "was slow"
+      or "was, by what its hardware says,", words.percent(bad.left))
 end
 
-local function since_of(c, b)
-   if b.later then
-      return ("found %s, after the job%s"):format(words.moment(b.later, c.now), b.unsure and
+local function since_of(case, bad)
+   if bad.later then
+      return ("found %s, after the job%s"):format(words.moment(bad.later, case.now), bad.unsure and
          "; no test tells whether it was so already" or (", by tests since " ..
-         words.moment(b.since or b.later, c.now)))
+         words.moment(bad.since or bad.later, case.now)))
    end
-   return b.known and ("known since %s"):format(words.moment(b.known, c.now)) or "known"
+   return bad.known and ("known since %s"):format(words.moment(bad.known, case.now)) or "known"
 end
 
-local function component(c, i, b)
-   local all = c.nodes * (c.nodes - 1) // 2
-   local text = ("%s %s; %s; on the way of %d of its %s of nodes"):format(b.name, state_of(b),
-      since_of(c, b), b.pairs or 0, words.count(all, "pair"))
-   if not can_predict(c) then
-      return { cause = "component", how = "measured", sure = "low", component = b.name,
-         state = b.state,
-         text = text .. "; what that cost is not known because " .. (c.not_predicted or
+local function component_finding(case, index, bad)
+   local all = case.nodes * (case.nodes - 1) // 2
+   local text = ("%s %s; %s; on the way of %d of its %s of nodes"):format(bad.name, state_of(bad),
+      since_of(case, bad), bad.pairs or 0, words.count(all, "pair"))
+   if not can_predict(case) then
+      return { cause = "component", how = "measured", sure = "low", component = bad.name,
+         state = bad.state,
+         text = text .. "; what that cost is not known because " .. (case.not_predicted or
          "no traffic was counted") }
    end
-   local lo, hi = range(c, function(t) return t.of[i] or t.healthy end, healthy)
-   return { cause = "component", how = "predicted", lo_s = lo, hi_s = hi, component = b.name,
-      state = b.state, sure = b.unsure and "low" or c.is_said and "high"
+   local lo, hi = lost_range(case, function(times)
+      return times.of[index] or times.healthy
+   end, healthy)
+   return { cause = "component", how = "predicted", lo_s = lo, hi_s = hi, component = bad.name,
+      state = bad.state, sure = bad.unsure and "low" or case.is_said and "high"
          or "medium",
-      text = ("%s; %s"):format(text, basis(c)) }
+      text = ("%s; %s"):format(text, pattern_basis(case)) }
 end
 
 -- What the check before the job has to say where nothing is known to be bad.
-local function check_words(c)
-   local k = c.f.check
+local function check_words(case)
+   local k = case.f.check
    if not k then
       return nil, "no check was made before it (a shared node, checks off, or a node that was " ..
          "not heard from)"
@@ -117,57 +119,59 @@ local function check_words(c)
    return ("%s between its nodes before it began: good"):format(words.count(k.good, "test"))
 end
 
-local function components(c, add)
-   local text, why_not, is_low = check_words(c)
-   local none = "none on its ways is known to be bad" .. (#c.suspects > 0
-      and (" (suspected: %s)"):format(table.concat(c.suspects, ", ")) or "")
-   c.is_low, c.is_tested = is_low, text ~= nil
-   if #c.bad > 0 then
-      for i = 1, math.min(SHOWN, #c.bad) do
-         add(component(c, i, c.bad[i]))
+local function component_findings(case, add)
+   local text, why_not, is_low = check_words(case)
+   local none = "none on its ways is known to be bad" .. (#case.suspects > 0
+      and (" (suspected: %s)"):format(table.concat(case.suspects, ", ")) or "")
+   case.is_low, case.is_tested = is_low, text ~= nil
+   if #case.bad > 0 then
+      for i = 1, math.min(SHOWN, #case.bad) do
+         add(component_finding(case, i, case.bad[i]))
       end
    elseif is_low then
       add { cause = "component", how = "measured", sure = "low", text = text ..
          "; no component is named yet" }
    elseif text then
-      add(nothing("component", "measured", "medium", none .. "; " .. text))
+      add(cost_nothing("component", "measured", "medium", none .. "; " .. text))
    else
-      add(unknown("component", why_not .. "; " .. none))
+      add(not_known("component", why_not .. "; " .. none))
    end
 end
 
 ---------------------------------------------------------------- placement, neighbours
 
-local function placement(c, add)
-   local p = c.f.place
-   if not p and c.ideal_s and c.run_s and c.ideal_s < LITTLE * c.run_s then
-      return add(nothing("placement", "predicted", "high", "it moved too little for its " ..
+local function placement_finding(case, add)
+   local p = case.f.place
+   if not p and case.ideal_s and case.run_s and case.ideal_s < LITTLE * case.run_s then
+      return add(cost_nothing("placement", "predicted", "high", "it moved too little for its " ..
          "placement to matter"))
    elseif not p then
-      return add(unknown("placement", c.no_place
+      return add(not_known("placement", case.no_place
          or "what was free when it started was not looked at"))
    end
    local where = ("its communication takes %.2f times an ideal network's on its " ..
       "nodes"):format(p.got)
    if not p.best then
-      return add(unknown("placement", where ..
+      return add(not_known("placement", where ..
          ", and the best free nodes were not looked for"))
    end
    local text = ("%s, %.2f on the best of %s free at its %s%s"):format(where, p.best,
       words.count(p.free or 0, "node"), p.when or "start",
       p.slurm and (", %.2f where Slurm's own rule puts it"):format(p.slurm) or "")
-   if not c.ideal_s then
+   if not case.ideal_s then
       return add { cause = "placement", how = "predicted", sure = "low", text = text ..
-         "; what that cost is not known because " .. (c.not_predicted or "no traffic was counted") }
+         "; what that cost is not known because " .. (case.not_predicted
+         or "no traffic was counted") }
    end
-   local lost = c.ideal_s * math.max(0, p.got - p.best)
+   local lost = case.ideal_s * math.max(0, p.got - p.best)
    add { cause = "placement", how = "predicted", lo_s = lost, hi_s = lost,
-      sure = c.is_said and "high" or "low", text = ("%s; for %s"):format(text, p.pattern or "?") }
+      sure = case.is_said and "high" or "low", text = ("%s; for %s"):format(text,
+         p.pattern or "?") }
 end
 
-local function neighbour_words(c)
+local function neighbour_words(case)
    local first
-   for _, n in ipairs(c.others) do
+   for _, n in ipairs(case.others) do
       first = n.most and (not first or n.most > first.most) and n or first
    end
    if not first then
@@ -176,74 +180,77 @@ local function neighbour_words(c)
    local who = first.is_hidden and "another user's job"
       or ("job %d (%s of %s)"):format(first.id, first.name, first.user)
    local text = ("%s put %s on %s, which it shares with it"):format(who, words.percent(first.most),
-      c.name_of(first.at))
-   local more = #c.others - 1
+      case.name_of(first.at))
+   local more = #case.others - 1
    return more > 0 and ("%s; %s more sent, too"):format(text, words.count(more, "job")) or text,
       first
 end
 
-local function neighbours(c, add)
-   if c.no_others then
-      return add(unknown("neighbours", c.no_others))
-   elseif not can_predict(c) then
-      return add(unknown("neighbours", c.not_predicted or "no traffic was counted"))
-   elseif #c.others == 0 then
-      return add(nothing("neighbours", "measured", c.others_running and "low" or "medium",
+local function neighbour_finding(case, add)
+   if case.no_others then
+      return add(not_known("neighbours", case.no_others))
+   elseif not can_predict(case) then
+      return add(not_known("neighbours", case.not_predicted or "no traffic was counted"))
+   elseif #case.others == 0 then
+      return add(cost_nothing("neighbours", "measured", case.others_running and "low" or "medium",
          "no other job that ended until now sent much meanwhile"))
    end
-   local text, first = neighbour_words(c)
+   local text, first = neighbour_words(case)
    if not text then
-      return add(nothing("neighbours", "predicted", "medium",
-         ("%s sent meanwhile, on none of its links"):format(words.count(#c.others, "other job"))))
+      return add(cost_nothing("neighbours", "predicted", "medium",
+         ("%s sent meanwhile, on none of its links"):format(words.count(#case.others,
+         "other job"))))
    end
-   local lo, hi = range(c, function(t) return t.others end, healthy)
+   local lo, hi = lost_range(case, function(times) return times.others end, healthy)
    add { cause = "neighbours", how = "predicted", lo_s = lo, hi_s = hi,
-      sure = first.is_estimate and "low" or c.is_said and "medium" or "low",
-      component = c.name_of(first.at), text = ("%s; %s"):format(text, first.is_estimate and
+      sure = first.is_estimate and "low" or case.is_said and "medium" or "low",
+      component = case.name_of(first.at), text = ("%s; %s"):format(text, first.is_estimate and
          "from that job's earlier runs" or "from the bytes both counted") }
 end
 
 ---------------------------------------------------------------- congestion
 
-local function amount(v)
-   return v >= 10 and ("%.0f"):format(v) or ("%.2g"):format(v)
+local function format_amount(value)
+   return value >= 10 and ("%.0f"):format(value) or ("%.2g"):format(value)
 end
 
 -- "; other jobs 2.1 (median of 40, nine in ten below 12)"
 local function of_others(class)
    return class and ("; other jobs %s (median of %d, nine in ten below %s)"):format(
-      amount(class.median), class.jobs, amount(class.most)) or ""
+      format_amount(class.median), class.jobs, format_amount(class.most)) or ""
 end
 
-local function congestion(c, add)
-   local now = earlier.stalled(c.f)
+local function congestion_finding(case, add)
+   local now = earlier.stalled(case.f)
    if not now then
-      return add(unknown("congestion", c.f.traffic and
+      return add(not_known("congestion", case.f.traffic and
          "these adapters count nothing that waits, or it moved too little" or
          "its counters were not read"))
    end
    local name, most = nil, 0
-   for k, v in pairs(c.f.traffic.stalls or {}) do
+   for k, v in pairs(case.f.traffic.stalls or {}) do
       if v > most then
          name, most = k, v
       end
    end
-   local few = name == "tcp_retransmitted" and c.f.traffic.segments
-      and most < FEW_SEGMENTS * c.f.traffic.segments
-   local text = ("%s a GB%s"):format(amount(now), name and (", mostly %s"):format(name) or "")
-   local before = c.e.stalled
+   local few = name == "tcp_retransmitted" and case.f.traffic.segments
+      and most < FEW_SEGMENTS * case.f.traffic.segments
+   local text = ("%s a GB%s"):format(format_amount(now), name and (", mostly %s"):format(name)
+      or "")
+   local before = case.e.stalled
    if not before then
-      return add(unknown("congestion", "no earlier run as large was counted so (" .. text ..
-         of_others(c.class) .. ")"))
+      return add(not_known("congestion", "no earlier run as large was counted so (" .. text ..
+         of_others(case.class) .. ")"))
    end
-   text = ("%s, %s in its earlier runs%s"):format(text, amount(before), of_others(c.class))
-   if now > STALLED * before and now > MORE * c.e.stalled_most and now - before > STALLED_GB
-      and c.e.is_slower and not few then
-      return add { cause = "congestion", how = "measured", lo_s = 0, hi_s = c.e.lost_s,
+   text = ("%s, %s in its earlier runs%s"):format(text, format_amount(before),
+      of_others(case.class))
+   if now > STALLED * before and now > MORE * case.e.stalled_most and now - before > STALLED_GB
+      and case.e.is_slower and not few then
+      return add { cause = "congestion", how = "measured", lo_s = 0, hi_s = case.e.lost_s,
          sure = "medium",
          text = "its ports were held up more often: " .. text, times = now / math.max(before, 1) }
    end
-   add(nothing("congestion", "measured", "medium", (few and "too little was sent again to " ..
+   add(cost_nothing("congestion", "measured", "medium", (few and "too little was sent again to " ..
       "matter: " or "its ports were held up no more often: ") .. text))
 end
 
@@ -251,7 +258,7 @@ end
 
 local LATE_S, CPU_SHARE = 2, 0.25
 
-local function far(part, sign)
+local function far_parts(part, sign)
    for _, r in ipairs(part and part.out or {}) do
       if (r[2] - part.median) * sign > 0 then
          return r[1], r[2] - part.median
@@ -259,16 +266,16 @@ local function far(part, sign)
    end
 end
 
-local function node_differs(c, add)
-   local t = c.f.traffic
+local function node_finding(case, add)
+   local t = case.f.traffic
    if not t then
-      return add(unknown("node", "its counters were not read"))
-   elseif c.nodes < 3 then
-      return add(unknown("node", "two nodes do not tell which of them differs"))
+      return add(not_known("node", "its counters were not read"))
+   elseif case.nodes < 3 then
+      return add(not_known("node", "two nodes do not tell which of them differs"))
    end
    local any
-   local name, more = far(t.cpu, 1)
-   c.is_uneven = name ~= nil
+   local name, more = far_parts(t.cpu, 1)
+   case.is_uneven = name ~= nil
    if name and more > CPU_SHARE * t.cpu.median then
       any = add { cause = "node", how = "measured", lo_s = 0, hi_s = more, sure = "high",
          node = name,
@@ -280,20 +287,20 @@ local function node_differs(c, add)
          text = ("%s counted %s of the %s (%s +%d)"):format(t.worst.node, t.worst.errors,
             words.count(t.errors, "error"), t.worst.name, t.worst.amount) } or true
    end
-   name, more = far(t.bytes, 1)
+   name, more = far_parts(t.bytes, 1)
    if name then
       any = add { cause = "node", how = "measured", sure = "low", node = name,
          text = ("%s moved %s, the others %s each"):format(name, words.bytes(t.bytes.median + more),
             words.bytes(t.bytes.median)) } or true
    end
-   name, more = far(t.times, -1)
+   name, more = far_parts(t.times, -1)
    if name and -more > LATE_S then
       any = add { cause = "node", how = "measured", lo_s = 0, hi_s = -more, sure = "medium",
          node = name, text = ("%s began %s after the others"):format(name, words.time(-more)) }
             or true
    end
    if not any then
-      add(nothing("node", "measured", t.cpu and "medium" or "low", t.cpu
+      add(cost_nothing("node", "measured", t.cpu and "medium" or "low", t.cpu
          and "all nodes moved as much and took as much processor time"
          or "all nodes moved as much; their processor time is not known"))
    end
@@ -301,23 +308,23 @@ end
 
 ---------------------------------------------------------------- earlier runs
 
-local function earlier_runs(c, add)
-   local e = c.e
+local function earlier_finding(case, add)
+   local e = case.e
    if e.runs == 0 then
-      return add(unknown("earlier", ("there is no earlier run of %s on %s"):format(c.job.name
+      return add(not_known("earlier", ("there is no earlier run of %s on %s"):format(case.job.name
          or "?",
-         words.count(c.nodes, "node"))))
+         words.count(case.nodes, "node"))))
    elseif e.is_other_input then
       return add { cause = "input", how = "measured", sure = "high", text =
          ("it moved %.2g times as many bytes as its %d earlier runs: another input"):format(
             e.times_bytes, e.runs) }
    elseif not e.median_s then
-      return add(unknown("earlier", ("only %s moved as many bytes; %d are needed"):format(
+      return add(not_known("earlier", ("only %s moved as many bytes; %d are needed"):format(
          words.count(e.alike, "earlier run"), earlier.LEAST)))
    end
    local base = ("median %s, %s to %s"):format(words.time(e.median_s), words.time(e.least_s),
       words.time(e.most_s))
-   if not c.run_s then
+   if not case.run_s then
       return add { cause = "earlier", how = "measured", sure = "high", text =
          ("%s took %s"):format(words.count(e.alike, "earlier run"), base) }
    end
@@ -329,44 +336,45 @@ local function earlier_runs(c, add)
 end
 
 -- What its processors did.
-local function processors(c, add)
-   local cpu = c.f.traffic and c.f.traffic.cpu
-   if not cpu or not c.e.cpu_s or not c.e.is_slower or c.is_uneven then
+local function processor_finding(case, add)
+   local cpu = case.f.traffic and case.f.traffic.cpu
+   if not cpu or not case.e.cpu_s or not case.e.is_slower or case.is_uneven then
       return
    end
-   local more = cpu.median - c.e.cpu_s
-   if more > 0.5 * c.e.lost_s then
-      c.computed = true
+   local more = cpu.median - case.e.cpu_s
+   if more > 0.5 * case.e.lost_s then
+      case.computed = true
       return add { cause = "elsewhere", how = "measured", lo_s = more, hi_s = more, sure = "medium",
          text = ("its processes took %s of processor time on a node, %s in its earlier runs: it " ..
-         "computed longer"):format(words.time(cpu.median), words.time(c.e.cpu_s)) }
+         "computed longer"):format(words.time(cpu.median), words.time(case.e.cpu_s)) }
    end
-   c.waited = true
+   case.waited = true
    add { cause = "waiting", how = "measured", sure = "medium", text =
       ("its processes took as much processor time as before (%s on a node): it waited longer")
       :format(words.time(cpu.median)) }
 end
 
-local ENDED = { earlier_runs, components, placement, neighbours, congestion, node_differs,
-   processors }
-local RUNNING = { earlier_runs, components, placement }
+local ENDED = { earlier_finding, component_findings, placement_finding, neighbour_finding,
+   congestion_finding, node_finding, processor_finding }
+local RUNNING = { earlier_finding, component_findings, placement_finding }
 
 --- All findings of a case, those that may have cost most first; what is not known last.
-function causes.of(c)
+function causes.of(case)
    local list = {}
-   local function add(f)
-      f.order = #list
-      list[#list + 1] = f
+   local function add_finding(finding)
+      finding.order = #list
+      list[#list + 1] = finding
    end
-   for _, fn in ipairs(c.state and RUNNING or ENDED) do
-      fn(c, add)
+   for _, fn in ipairs(case.state and RUNNING or ENDED) do
+      fn(case, add_finding)
    end
-   local function weight(f)
-      return f.cause == "earlier" and math.huge or f.how == WITHOUT and -1 or f.hi_s or 0
+   local function weight_of(finding)
+      return finding.cause == "earlier" and math.huge or finding.how == WITHOUT and -1
+         or finding.hi_s or 0
    end
-   table.sort(list, function(a, b)
-      local x, y = weight(a), weight(b)
-      return x > y or x == y and a.order < b.order
+   table.sort(list, function(one, other)
+      local x, y = weight_of(one), weight_of(other)
+      return x > y or x == y and one.order < other.order
    end)
    return list
 end

@@ -16,8 +16,8 @@ local SPREADS = 3    -- of the earlier runs' times: neither is less than so many
 local BAD_CAUSES = { component = true, placement = true, neighbours = true, congestion = true,
    node = true, elsewhere = true }
 
-local function bytes_of(f)
-   return f.traffic and (f.traffic.sent or 0) + (f.traffic.received or 0)
+local function bytes_of(counted)
+   return counted.traffic and (counted.traffic.sent or 0) + (counted.traffic.received or 0)
 end
 
 local function sum_of(map)
@@ -29,9 +29,9 @@ local function sum_of(map)
 end
 
 --- What was held up per GB, of one job; nil where nothing can say.
-function earlier.stalled(f)
-   local t = f.traffic
-   local bytes = bytes_of(f)
+function earlier.stalled(counted)
+   local t = counted.traffic
+   local bytes = bytes_of(counted)
    if not t or not t.can_stall and next(t.stalls or {}) == nil or (bytes or 0) < 1e6 then
       return nil
    end
@@ -51,7 +51,7 @@ function earlier.of_class(rows)
 end
 
 -- Of one that runs nobody knows how much it will move: all.
-local function alike(rows, bytes, is_running)
+local function alike_runs(rows, bytes, is_running)
    local list = {}
    for _, r in ipairs(rows) do
       list[#list + 1] = is_running and r or r.bytes and bytes
@@ -68,7 +68,7 @@ local function untroubled(rows)
    return #list >= earlier.LEAST and list or rows
 end
 
-local function values(rows, field)
+local function values_of(rows, field)
    local list = {}
    for _, r in ipairs(rows) do
       list[#list + 1] = r[field]
@@ -78,14 +78,14 @@ end
 
 --- @param rows of the store's `earlier_runs`
 -- @param run_s seconds of this one, or nil while it runs
--- @param f its facts
+-- @param counted its facts
 -- @param pattern name of the first that predict.times looked at, or nil: predictions for others are
 --   no comparison
 -- @return { runs (all), alike (as many bytes), median_s, least_s, most_s, spread_s, slower_than (of
 --   `alike`), lost_s (beyond the median), is_slower, bytes (median of all), times_bytes (this one's
 --   over that), stalled, cpu_s (of a node), model (predicted ratios): medians; stalled_most;
 --   is_other_input }
-function earlier.compare(rows, run_s, f, pattern)
+function earlier.compare(rows, run_s, counted, pattern)
    for _, r in ipairs(rows) do
       local g = facts.read(r.facts)
       r.bytes, r.stalled = bytes_of(g), earlier.stalled(g)
@@ -95,26 +95,26 @@ function earlier.compare(rows, run_s, f, pattern)
          r[name] = is_alike and tonumber(g.model[name]) or nil
       end
    end
-   local bytes = bytes_of(f)
-   local e = { runs = #rows, bytes = numbers.quantile(values(rows, "bytes"), 0.5) }
+   local bytes = bytes_of(counted)
+   local e = { runs = #rows, bytes = numbers.quantile(values_of(rows, "bytes"), 0.5) }
    e.times_bytes = bytes and e.bytes and e.bytes > 0 and bytes / e.bytes or nil
-   local list = untroubled(alike(rows, bytes, run_s == nil))
+   local list = untroubled(alike_runs(rows, bytes, run_s == nil))
    e.alike = #list
    e.is_other_input = #rows >= earlier.LEAST and e.times_bytes ~= nil and #list < earlier.LEAST
       and math.abs(e.times_bytes - 1) > ALIKE
    if #list < earlier.LEAST then
       return e
    end
-   local times = values(list, "run_s")
+   local times = values_of(list, "run_s")
    e.median_s, e.spread_s = numbers.middle(times)
    e.least_s, e.most_s = numbers.quantile(times, 0), numbers.quantile(times, 1)
-   e.stalled, e.cpu_s = numbers.quantile(values(list, "stalled"), 0.5),
-      numbers.quantile(values(list, "cpu_s"), 0.5)
-   e.stalled_most = numbers.quantile(values(list, "stalled"), 1)
-   local healthy = numbers.quantile(values(list, "healthy"), 0.5)
+   e.stalled, e.cpu_s = numbers.quantile(values_of(list, "stalled"), 0.5),
+      numbers.quantile(values_of(list, "cpu_s"), 0.5)
+   e.stalled_most = numbers.quantile(values_of(list, "stalled"), 1)
+   local healthy = numbers.quantile(values_of(list, "healthy"), 0.5)
    e.model = healthy and { healthy = healthy,
-      bad = numbers.quantile(values(list, "bad"), 0.5) or healthy,
-      others = numbers.quantile(values(list, "others"), 0.5) or healthy }
+      bad = numbers.quantile(values_of(list, "bad"), 0.5) or healthy,
+      others = numbers.quantile(values_of(list, "others"), 0.5) or healthy }
    if run_s then
       e.slower_than = 0
       for _, t in ipairs(times) do

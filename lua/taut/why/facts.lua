@@ -40,7 +40,9 @@ local function stalls_of(all)
    for name, v in pairs(all) do
       list[#list + 1] = v > 0 and { name, v } or nil
    end
-   table.sort(list, function(a, b) return a[2] > b[2] or a[2] == b[2] and a[1] < b[1] end)
+   table.sort(list, function(one, other)
+      return one[2] > other[2] or one[2] == other[2] and one[1] < other[1]
+   end)
    local out = {}
    for i = 1, math.min(STALLS, #list) do
       out[list[i][1]] = list[i][2]
@@ -49,16 +51,18 @@ local function stalls_of(all)
 end
 
 -- What nodes counted: nil where none told.
-local function traffic(usage)
+local function traffic_of(usage)
    local s, nodes = usage.summary, usage.nodes
    if not s or #nodes == 0 then
       return nil
    end
-   local bytes = numbers.outliers(rows_of(nodes, function(n) return n.sent + n.received end),
+   local bytes = numbers.outliers(rows_of(nodes, function(node)
+      return node.sent + node.received
+   end),
       { share = UNEVEN, least = 1e6, most = FAR })
-   local times = numbers.outliers(rows_of(nodes, function(n) return n.seconds end),
+   local times = numbers.outliers(rows_of(nodes, function(node) return node.seconds end),
       { share = UNEVEN, least = LATE_S, most = FAR })
-   local cpu = numbers.outliers(rows_of(nodes, function(n) return n.cpu_s end),
+   local cpu = numbers.outliers(rows_of(nodes, function(node) return node.cpu_s end),
       { share = UNEVEN, least = 1, most = FAR })
    local most = 0
    for _, n in ipairs(nodes) do
@@ -93,16 +97,18 @@ local function check_of(events, tests)
    return check
 end
 
---- @param o { job = of taut-slurm, usage = of the store's `usage_of_job`, events, tests = of the
---   job, bad = of ways.lua, place = of predict.lua or nil, shared = another job on its nodes }
+--- @param gathered { job = of taut-slurm, usage = of the store's `usage_of_job`, events, tests = of
+--   the job, bad = of ways.lua, place = of predict.lua or nil, shared = another job on its nodes }
 -- @return a table for facts.text
-function facts.of(o)
-   return { nodes = o.job.nodes, traffic = traffic(o.usage), check = check_of(o.events, o.tests),
-      bad = #o.bad > 0 and o.bad or nil, place = o.place, shared = o.shared }
+function facts.of(gathered)
+   return { nodes = gathered.job.nodes, traffic = traffic_of(gathered.usage),
+      check = check_of(gathered.events, gathered.tests),
+      bad = #gathered.bad > 0 and gathered.bad or nil, place = gathered.place,
+         shared = gathered.shared }
 end
 
-function facts.text(f)
-   return json.encode(f)
+function facts.text(known)
+   return json.encode(known)
 end
 
 --- Read it; what another release wrote, or damaged, is no facts.

@@ -31,15 +31,18 @@ Why.over = kept.over
 ---------------------------------------------------------------- `taut why`
 
 -- What goes to the asker.
-local function answer(c, v, list)
-   local out = { job = { id = c.job.id, label = c.job.label, name = c.job.name, user = c.job.user,
-         nodes = c.nodes, nodelist = c.f.nodes, state = c.state or "ended", result = c.job.result,
-         begin = c.from, ended = not c.state and c.to or nil, run_s = c.run_s,
-         comm = c.comm, restart = c.job.restart }, verdict = v, findings = json.array {},
-      earlier = { runs = c.e.runs, alike = c.e.alike, median_s = c.e.median_s,
-         least_s = c.e.least_s, most_s = c.e.most_s, slower_than = c.e.slower_than,
-         bytes = c.e.bytes }, now = c.now }
-   local t = c.f.traffic
+local function answer_of(known, outcome, list)
+   local out = { job = { id = known.job.id, label = known.job.label, name = known.job.name,
+      user = known.job.user,
+         nodes = known.nodes, nodelist = known.f.nodes, state = known.state or "ended",
+            result = known.job.result,
+         begin = known.from, ended = not known.state and known.to or nil, run_s = known.run_s,
+         comm = known.comm, restart = known.job.restart }, verdict = outcome,
+            findings = json.array {},
+      earlier = { runs = known.e.runs, alike = known.e.alike, median_s = known.e.median_s,
+         least_s = known.e.least_s, most_s = known.e.most_s, slower_than = known.e.slower_than,
+         bytes = known.e.bytes }, now = known.now }
+   local t = known.f.traffic
    out.job.sent, out.job.received = t and t.sent, t and t.received
    for i, f in ipairs(list) do
       f.order = nil
@@ -64,7 +67,7 @@ local function of_row(self, row, uid, reply)
       in_turns(reply, function()
          local c = case.of(self, row, facts.read(row.facts), uid, rows)
          local v, list = case.judge(c)
-         reply(answer(c, v, list))
+         reply(answer_of(c, v, list))
       end)
    end)
 end
@@ -99,13 +102,13 @@ local function of_live(self, job, uid, reply)
       in_turns(reply, function()
          local c = live_case(self, job, row, rows, uid)
          local list = c.state == "pending" and {} or causes.of(c)
-         reply(answer(c, verdict.of(c, list), list))
+         reply(answer_of(c, verdict.of(c, list), list))
       end)
    end)
 end
 
 -- Jobs that Slurm has now, by number or as squeue writes them; of a user that which began last.
-local function live(self, is_it)
+local function live_jobs(self, is_it)
    local best
    for _, job in pairs(self.cluster.seen_running) do
       if job.state ~= "completing" and is_it(job) and (not best or (job.start
@@ -127,7 +130,7 @@ local function may_see(self, user, uid)
    return self.cluster:is_admin(uid) or user == sys.user_name(rights.user(uid))
 end
 
-local function stored(self, what, args, uid, reply)
+local function answer_stored(self, what, args, uid, reply)
    self.journal:flush()
    self.journal:query("job_row", args, function(rows, err)
       local row = rows and rows[1]
@@ -153,14 +156,14 @@ local function of_array(self, id, uid, reply)
          return reply(nil, ("job %d is an array: say which of its %d tasks, such as %s"):format(id,
             #rows, row.label))
       end
-      stored(self, ("job %d"):format(id), { id = id }, uid, reply)
+      answer_stored(self, ("job %d"):format(id), { id = id }, uid, reply)
    end)
 end
 
-local function one(self, args, uid, reply)
+local function answer_one(self, args, uid, reply)
    local id, label = args.job, args.label
    local user = rights.user(uid)
-   local found = live(self, function(job)
+   local found = live_jobs(self, function(job)
       if id then
          return job.id == id
       elseif label then
@@ -177,9 +180,9 @@ local function one(self, args, uid, reply)
    elseif id then
       return of_array(self, id, uid, reply)
    elseif label then
-      return stored(self, what, { label = label }, uid, reply)
+      return answer_stored(self, what, { label = label }, uid, reply)
    end
-   stored(self, what, { user = sys.user_name(user) }, uid, function(data, err)
+   answer_stored(self, what, { user = sys.user_name(user) }, uid, function(data, err)
       if not data and found then
          return of_live(self, found, uid, reply)
       end
@@ -198,7 +201,7 @@ function Why:answer(args, uid, reply)
       and label:find "^%d+[_+]%d+$") then
       return reply(nil, "why: label: expected 1234_7 or 1234+1")
    end
-   self.cluster:fresh(2, function() one(self, { job = id, label = label }, uid, reply) end)
+   self.cluster:fresh(2, function() answer_one(self, { job = id, label = label }, uid, reply) end)
 end
 
 --- Answer `taut why --slow`: the jobs that lost most.
@@ -230,10 +233,12 @@ function Why:lost_by_cause()
    return self.lost
 end
 
---- @param o { site, cluster, diagnosis, journal, advice, profiles }
-function why.new(o)
-   return setmetatable({ site = o.site, cluster = o.cluster, diagnosis = o.diagnosis,
-      journal = o.journal, advice = o.advice, profiles = o.profiles, patterns = predict.cache(),
+--- @param options { site, cluster, diagnosis, journal, advice, profiles }
+function why.new(options)
+   return setmetatable({ site = options.site, cluster = options.cluster,
+      diagnosis = options.diagnosis,
+      journal = options.journal, advice = options.advice, profiles = options.profiles,
+         patterns = predict.cache(),
       started = {}, known = {}, starting = {}, ending = {}, lost = {} }, Why)
 end
 

@@ -22,64 +22,64 @@ local WAITING = 64       -- jobs whose end waits for its turn; of more nothing i
 ---------------------------------------------------------------- a job begins
 
 -- Its place, until it ends.
-local function look_at_start(w, job)
-   local nodes = case.numbers_of(w.site.topo, job.nodes, predict.MOST)
-   if not nodes or #nodes < 2 or w.site.topo.fabrics then
+local function look_at_start(parts, job)
+   local nodes = case.numbers_of(parts.site.topo, job.nodes, predict.MOST)
+   if not nodes or #nodes < 2 or parts.site.topo.fabrics then
       return
    end
-   local known = w.profiles:profile(sys.user_name(job.user_id), job.name or "")
+   local known = parts.profiles:profile(sys.user_name(job.user_id), job.name or "")
    if known and known.share < LITTLE then
       return
    end
-   w.advice.view:update()
-   local list = predict.patterns(w.patterns, case.comm_of(job), #nodes)
-   local place = list[1] and predict.place(w.advice, nodes, list[1], job.partition, "start")
+   parts.advice.view:update()
+   local list = predict.patterns(parts.patterns, case.comm_of(job), #nodes)
+   local place = list[1] and predict.place(parts.advice, nodes, list[1], job.partition, "start")
    if place then
-      w.started[job.id] = { restart = job.restart or 0, place = place }
+      parts.started[job.id] = { restart = job.restart or 0, place = place }
    end
 end
 
 -- One after the other, as each takes its time.
-local function next_start(w)
-   local job = table.remove(w.starting, 1)
+local function next_start(parts)
+   local job = table.remove(parts.starting, 1)
    if not job then
-      w.is_looking = false
+      parts.is_looking = false
       return
    end
-   w.is_looking = true
+   parts.is_looking = true
    task.start(function()
-      look_at_start(w, job)
-      next_start(w)
+      look_at_start(parts, job)
+      next_start(parts)
    end, function(err)
       sys.log("err", "why: " .. err)
-      next_start(w)
+      next_start(parts)
    end)
 end
 
 --- Slurm has answered: jobs that have begun are looked at.
-function kept.refreshed(w)
-   local now, running = loop.time() + loop.ahead(), w.cluster.seen_running
+function kept.refreshed(parts)
+   local now, running = loop.time() + loop.ahead(), parts.cluster.seen_running
    local left = STARTS
    for id, job in pairs(running) do
-      if not w.known[id] and job.state == "running" then
+      if not parts.known[id] and job.state == "running" then
          if left > 0 and (job.num_nodes or 0) > 1 and now - (job.start or 0) < NEW_S
-            and #w.starting < WAITING then
-            w.starting[#w.starting + 1], left = job, left - 1
+            and #parts.starting < WAITING then
+            parts.starting[#parts.starting + 1], left = job, left - 1
          end
-         w.known[id] = true
+         parts.known[id] = true
       end
    end
-   for id in pairs(w.known) do
-      w.known[id] = running[id] and true or nil
+   for id in pairs(parts.known) do
+      parts.known[id] = running[id] and true or nil
    end
-   for id, start in pairs(w.started) do -- its epilogs may be lost
+   for id, start in pairs(parts.started) do -- its epilogs may be lost
       start.gone = not running[id] and (start.gone or now) or nil
       if start.gone and now - start.gone > LOST_S then
-         w.started[id] = nil
+         parts.started[id] = nil
       end
    end
-   if not w.is_looking then
-      next_start(w)
+   if not parts.is_looking then
+      next_start(parts)
    end
 end
 
@@ -89,80 +89,80 @@ local COUNTED = { component = true, placement = true, neighbours = true, congest
    node = true, elsewhere = true }
 
 -- Node-seconds by cause, for the metric.
-local function count(w, row)
+local function count_lost(parts, row)
    if COUNTED[row.cause or ""] and (row.lost_s or 0) > 0 then
-      w.lost[row.cause] = (w.lost[row.cause] or 0) + row.lost_s
+      parts.lost[row.cause] = (parts.lost[row.cause] or 0) + row.lost_s
    end
 end
 
-local function finish(w, job, row, usage, rows, place)
+local function finish_row(parts, job, row, usage, rows, place)
    local f = facts.of { job = job, usage = usage, events = rows.events, tests = rows.tests,
-      bad = (case.bad_now(w, job.nodes)), place = place }
-   local c = case.of(w, row, f, nil, rows)
+      bad = (case.bad_now(parts, job.nodes)), place = place }
+   local c = case.of(parts, row, f, nil, rows)
    local v = case.judge(c)
    local t = c.times and c.times[1]
    f.model = t and { name = t.name, healthy = t.healthy, bad = t.bad, others = t.others,
       all = t.all } or nil
    row.facts, row.cause = facts.text(f), v.cause
    row.lost_s = v.cause and v.lost_s and v.lost_s * c.nodes or nil
-   count(w, row)
+   count_lost(parts, row)
    return verdict.line(c, v)
 end
 
 -- What the row is without all that: no job is forgotten since something went wrong here.
-local function write(w, row, fn, line)
-   w.journal:add("job", row)
+local function write_row(parts, row, fn, line)
+   parts.journal:add("job", row)
    fn(line)
 end
 
 -- Does it matter where a job is?
-local function moved_little(w, nodes, usage, run_s)
+local function moved_little(parts, nodes, usage, run_s)
    local most = 0
    for _, n in ipairs(usage.nodes) do
       most = math.max(most, n.sent, n.received)
    end
-   local ideal_s = predict.ideal_s(w.site.topo, nodes, most)
+   local ideal_s = predict.ideal_s(parts.site.topo, nodes, most)
    return not ideal_s or ideal_s < LITTLE * run_s
 end
 
-local function place_of(w, job, usage, run_s)
-   local at_start = w.started[job.id]
-   w.started[job.id] = nil
+local function place_of(parts, job, usage, run_s)
+   local at_start = parts.started[job.id]
+   parts.started[job.id] = nil
    if at_start and at_start.restart == (job.restart or 0) then
       return at_start.place
    end
-   local is_looked_at = #w.ending < WAITING and not w.site.topo.fabrics
-   local nodes = is_looked_at and case.numbers_of(w.site.topo, job.nodes, predict.MOST)
-   if nodes and #nodes > 1 and not moved_little(w, nodes, usage, run_s) then
-      w.advice.view:update()
-      local list = predict.patterns(w.patterns, case.comm_of(job), #nodes)
-      return list[1] and predict.place(w.advice, nodes, list[1], job.partition, "end")
+   local is_looked_at = #parts.ending < WAITING and not parts.site.topo.fabrics
+   local nodes = is_looked_at and case.numbers_of(parts.site.topo, job.nodes, predict.MOST)
+   if nodes and #nodes > 1 and not moved_little(parts, nodes, usage, run_s) then
+      parts.advice.view:update()
+      local list = predict.patterns(parts.patterns, case.comm_of(job), #nodes)
+      return list[1] and predict.place(parts.advice, nodes, list[1], job.partition, "end")
    end
    return nil
 end
 
-local function next_end(w)
-   local e = w.ending[1]
+local function next_end(parts)
+   local e = parts.ending[1]
    if not e then
       return
    end
-   local function done(line)
-      table.remove(w.ending, 1)
-      write(w, e.row, e.fn, line)
-      next_end(w)
+   local function row_done(line)
+      table.remove(parts.ending, 1)
+      write_row(parts, e.row, e.fn, line)
+      next_end(parts)
    end
-   w.journal:flush()
-   case.ask(w, case.questions(e.row, true), function(rows)
+   parts.journal:flush()
+   case.ask(parts, case.questions(e.row, true), function(rows)
       if not rows then
-         return done(nil)
+         return row_done(nil)
       end
       task.start(function()
-         local line = finish(w, e.job, e.row, e.usage, rows, place_of(w, e.job, e.usage,
+         local line = finish_row(parts, e.job, e.row, e.usage, rows, place_of(parts, e.job, e.usage,
             e.row.run_s or 0))
-         done(line)
+         row_done(line)
       end, function(err)
          sys.log("err", "why: " .. err)
-         done(nil)
+         row_done(nil)
       end)
    end)
 end
@@ -172,14 +172,14 @@ end
 -- @param usage of the store's `usage_of_job`
 -- @param row of profiles.lua, which is completed and written
 -- @param fn fn(line for its AdminComment, or nil)
-function kept.over(w, job, usage, row, fn)
+function kept.over(parts, job, usage, row, fn)
    row.begin = (job.start or 0) > 0 and job.start - loop.ahead() or nil
    row.label, row.result = facts.label(job), job.result
    local s = usage.summary
    row.run_s = s and s.seconds > 0 and s.seconds or row.seconds
-   w.ending[#w.ending + 1] = { job = job, usage = usage, row = row, fn = fn }
-   if #w.ending == 1 then
-      next_end(w)
+   parts.ending[#parts.ending + 1] = { job = job, usage = usage, row = row, fn = fn }
+   if #parts.ending == 1 then
+      next_end(parts)
    end
 end
 

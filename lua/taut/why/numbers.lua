@@ -33,10 +33,10 @@ end
 
 --- The values that are far from all others.
 -- @param rows array of { name, value }
--- @param o { share = of the median, least = in the value's own unit, most = how many }: nearer than
---   the larger of the two, or than five spreads, is not far
+-- @param options { share = of the median, least = in the value's own unit, most = how many }:
+--   nearer than the larger of the two, or than five spreads, is not far
 -- @return { median, spread, out = array of { name, value }, the farthest first }; nil of none
-function numbers.outliers(rows, o)
+function numbers.outliers(rows, options)
    local list = {}
    for i, r in ipairs(rows) do
       list[i] = r[2]
@@ -45,15 +45,16 @@ function numbers.outliers(rows, o)
    if not median then
       return nil
    end
-   local far, out = math.max(5 * spread, (o.share or 0) * math.abs(median), o.least or 0), {}
+   local far, out = math.max(5 * spread, (options.share or 0) * math.abs(median), options.least
+      or 0), {}
    for _, r in ipairs(#rows > 2 and rows or {}) do
       out[#out + 1] = math.abs(r[2] - median) > far and r or nil
    end
-   table.sort(out, function(a, b)
-      local x, y = math.abs(a[2] - median), math.abs(b[2] - median)
-      return x > y or x == y and a[1] < b[1]
+   table.sort(out, function(one, other)
+      local x, y = math.abs(one[2] - median), math.abs(other[2] - median)
+      return x > y or x == y and one[1] < other[1]
    end)
-   for i = #out, (o.most or 4) + 1, -1 do
+   for i = #out, (options.most or 4) + 1, -1 do
       out[i] = nil
    end
    return { median = median, spread = spread, out = out }

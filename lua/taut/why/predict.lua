@@ -37,9 +37,9 @@ function predict.patterns(cache, comm, count)
    return list, false
 end
 
-local function ratio(topo, nodes, P, o)
+local function time_ratio(topo, nodes, traffic, options)
    task.breathe()
-   local s = score.evaluate(topo, nodes, P, o)
+   local s = score.evaluate(topo, nodes, traffic, options)
    return s.lost == 0 and s.ratio < math.huge and s.ratio or nil, s
 end
 
@@ -59,19 +59,19 @@ end
 
 -- What a neighbour puts on the components: to all of its nodes alike, as who talks to whom is not
 -- known.  map component → bytes per second.
-local function load_of(topo, cache, n)
+local function load_of(topo, cache, neighbour)
    task.breathe()
-   local P = #n.nodes <= predict.MOST and cache:make("all-to-all", #n.nodes)
+   local P = #neighbour.nodes <= predict.MOST and cache:make("all-to-all", #neighbour.nodes)
    local map = {}
    if P then
-      local sent = (#n.nodes - 1) * P.bytes
-      for c, bytes in pairs(score.evaluate(topo, n.nodes, P, { load = true }).load) do
-         map[c] = bytes / sent * n.Bps * n.share
+      local sent = (#neighbour.nodes - 1) * P.bytes
+      for c, bytes in pairs(score.evaluate(topo, neighbour.nodes, P, { load = true }).load) do
+         map[c] = bytes / sent * neighbour.Bps * neighbour.share
       end
       return map
    end
    local flat = {}
-   profile.spread(flat, n.nodes, n.Bps * n.share)
+   profile.spread(flat, neighbour.nodes, neighbour.Bps * neighbour.share)
    for c, Bps in ipairs((load_rails.pairs(topo, flat))) do
       map[c] = Bps > 0 and Bps or nil
    end
@@ -122,17 +122,17 @@ end
 function predict.times(topo, nodes, list, bad, others, cache)
    local out, map = {}, nil
    for _, P in ipairs(list) do
-      local healthy, s = ratio(topo, nodes, P, { load = #others > 0 })
+      local healthy, s = time_ratio(topo, nodes, P, { load = #others > 0 })
       if healthy then
          map = map or #others > 0 and background(topo, cache, others, s.load) or nil
          local left = left_of(topo, bad)
          local t = { name = P.name, healthy = healthy, of = {},
-            bad = #bad > 0 and ratio(topo, nodes, P, { left = left }) or healthy,
-            others = map and ratio(topo, nodes, P, { background = map }) or healthy }
-         t.all = map and ratio(topo, nodes, P, { left = left, background = map }) or t.bad
+            bad = #bad > 0 and time_ratio(topo, nodes, P, { left = left }) or healthy,
+            others = map and time_ratio(topo, nodes, P, { background = map }) or healthy }
+         t.all = map and time_ratio(topo, nodes, P, { left = left, background = map }) or t.bad
          for k = 1, math.min(ALONE, #bad) do
             t.of[k] = #bad == 1 and t.bad
-               or ratio(topo, nodes, P, { left = left_of(topo, bad, bad[k]) }) or healthy
+               or time_ratio(topo, nodes, P, { left = left_of(topo, bad, bad[k]) }) or healthy
          end
          out[#out + 1] = t
       end
@@ -141,11 +141,11 @@ function predict.times(topo, nodes, list, bad, others, cache)
 end
 
 --- What is free, its own nodes included, as the job finds it.
--- @param a advice, its view up to date
+-- @param advice advice, its view up to date
 -- @return set of node numbers, how many
-local function free_of(a, nodes, partition)
-   local members, free, count = a.view:partition(partition or ""), {}, 0
-   for n in pairs(a.view.free) do
+local function free_of(advice, nodes, partition)
+   local members, free, count = advice.view:partition(partition or ""), {}, 0
+   for n in pairs(advice.view.free) do
       free[n] = (not members or members[n]) and true or nil
    end
    for _, n in ipairs(nodes) do
@@ -159,24 +159,25 @@ end
 
 --- How well a job was placed, all components being healthy: on its nodes, on those that Slurm's own
 -- rule gives of the free ones, and on the best of them.
--- @param a advice, its view up to date; inside a task (base/task.lua)
+-- @param advice advice, its view up to date; inside a task (base/task.lua)
 -- @param nodes node numbers
--- @param P pattern
+-- @param traffic pattern
 -- @param when "start" or "end": of the job
 -- @return { pattern, got, best, slurm, free = nodes, when }; nil where the pattern says nothing
-function predict.place(a, nodes, P, partition, when)
-   local got = ratio(a.topo, nodes, P, {})
+function predict.place(advice, nodes, traffic, partition, when)
+   local got = time_ratio(advice.topo, nodes, traffic, {})
    if not got then
       return nil
    end
-   local out = { pattern = P.name, got = got, when = when }
-   local free, count = free_of(a, nodes, partition)
+   local out = { pattern = traffic.name, got = got, when = when }
+   local free, count = free_of(advice, nodes, partition)
    out.free = count
    if #nodes <= SEARCHED and count > #nodes then
-      local found = rank.best(a.topo, free, #nodes, P, { rank = a.view.rank, top = 1, hops = true })
+      local found = rank.best(advice.topo, free, #nodes, traffic,
+         { rank = advice.view.rank, top = 1, hops = true })
       out.best = found and found[1] and math.min(found[1].score.ratio, got) or nil
-      local own = slurm.choice(free, #nodes, a:line_of(free))
-      out.slurm = own and ratio(a.topo, own, P, {}) or nil
+      local own = slurm.choice(free, #nodes, advice:line_of(free))
+      out.slurm = own and time_ratio(advice.topo, own, traffic, {}) or nil
    elseif count == #nodes then
       out.best = got
    end

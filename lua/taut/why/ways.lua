@@ -43,16 +43,16 @@ function ways.share(topo, nodes, c)
 end
 
 -- Since when something speaks against it: its first low test, or what hardware said.
-local function bad_since(diagnosis, c, k)
-   local first = diagnosis:run(c)[1]
-   local since = first and first.time or k.since
-   local hard = k.hard and k.hard.since
+local function bad_since(diagnosis, component, record)
+   local first = diagnosis:run(component)[1]
+   local since = first and first.time or record.since
+   local hard = record.hard and record.hard.since
    return hard and math.min(hard, since or hard) or since
 end
 
-local function left_of(k)
-   local left = k.hard and k.hard.left or 1
-   return STATES[k.state] and math.min(left, k.left or 0) or left
+local function left_of(record)
+   local left = record.hard and record.hard.left or 1
+   return STATES[record.state] and math.min(left, record.left or 0) or left
 end
 
 --- Components with a verdict, or of which hardware says that something is missing, on the ways of a
@@ -75,9 +75,9 @@ function ways.bad(topo, diagnosis, nodes)
          end
       end
    end
-   table.sort(list, function(a, b)
-      local x, y = (1 - a.left) * a.share, (1 - b.left) * b.share
-      return x > y or x == y and a.name < b.name
+   table.sort(list, function(one, other)
+      local x, y = (1 - one.left) * one.share, (1 - other.left) * other.share
+      return x > y or x == y and one.name < other.name
    end)
    for i = #list, MOST + 1, -1 do
       list[i] = nil

@@ -5,9 +5,10 @@ local report = require "taut.report"
 local words = {}
 
 --- "14:05", with the date where it is another day than `now`.
-function words.moment(t, now)
-   t = math.floor(t)
-   return os.date(os.date("%F", t) == os.date("%F", math.floor(now)) and "%H:%M" or "%F %H:%M", t)
+function words.moment(time, now)
+   time = math.floor(time)
+   return os.date(os.date("%F", time) == os.date("%F", math.floor(now)) and "%H:%M" or "%F %H:%M",
+      time)
 end
 
 words.percent, words.count, words.bytes = report.percent, report.count, report.bytes
