@@ -18,12 +18,12 @@ function acks.new()
 end
 
 -- People mean dates by the wall clock.
-local function wall(now)
+local function wall_time(now)
    return now + loop.ahead()
 end
 
-local function prune(self, now)
-   now = wall(now)
+local function drop_ended(self, now)
+   now = wall_time(now)
    for name, a in pairs(self.by_name) do
       if a["until"] <= now then
          self.by_name[name] = nil
@@ -31,10 +31,10 @@ local function prune(self, now)
    end
 end
 
-local function wrong(a, now)
-   local last = a["until"]
-   now = wall(now)
-   if type(a.ticket) ~= "string" or a.ticket == "" or #a.ticket > TEXT_MAX then
+local function what_is_wrong(ack, now)
+   local last = ack["until"]
+   now = wall_time(now)
+   if type(ack.ticket) ~= "string" or ack.ticket == "" or #ack.ticket > TEXT_MAX then
       return ("ticket: expected a text of 1 to %d bytes"):format(TEXT_MAX)
    elseif type(last) ~= "number" or last ~= last or last <= now or last > now + LONGEST_S then
       return "until: expected a time from now to a year on"
@@ -42,11 +42,11 @@ local function wrong(a, now)
 end
 
 --- Note that component `name` is known to be bad.
--- @param a { ticket, until = seconds since 1970, who }
+-- @param ack { ticket, until = seconds since 1970, who }
 -- @return true; or nil and what was expected
-function Acks:add(name, a, now)
-   prune(self, now)
-   local why = wrong(a, now)
+function Acks:add(name, ack, now)
+   drop_ended(self, now)
+   local why = what_is_wrong(ack, now)
    local count = 0
    for _ in pairs(self.by_name) do
       count = count + 1
@@ -57,7 +57,7 @@ function Acks:add(name, a, now)
    if why then
       return nil, why
    end
-   self.by_name[name] = { ticket = a.ticket, ["until"] = a["until"], who = a.who, at = now }
+   self.by_name[name] = { ticket = ack.ticket, ["until"] = ack["until"], who = ack.who, at = now }
    return true
 end
 
@@ -84,18 +84,18 @@ end
 --- What is known of a component: { ticket, until, who, at }; or nil.
 function Acks:get(name, now)
    local a = self.by_name[name]
-   return a and a["until"] > wall(now) and a or nil
+   return a and a["until"] > wall_time(now) and a or nil
 end
 
 --- All of them, by name: array of { component, ticket, until, who, at }.
 function Acks:list(now)
-   prune(self, now)
+   drop_ended(self, now)
    local list = json.array {}
    for name, a in pairs(self.by_name) do
       list[#list + 1] = { component = name, ticket = a.ticket, ["until"] = a["until"], who = a.who,
          at = a.at }
    end
-   table.sort(list, function(a, b) return a.component < b.component end)
+   table.sort(list, function(one, other) return one.component < other.component end)
    return list
 end
 

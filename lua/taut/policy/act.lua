@@ -43,11 +43,11 @@ function Act:record(row, is_known)
       result = row.result }
 end
 
-local function keep(self, node)
+local function keep_drain(self, node)
    self.journal:add("drained", { node = node, data = json.encode(self.history.drained[node]) })
 end
 
-local function drop(self, node)
+local function drop_drain(self, node)
    self.history.drained[node] = nil
    self.journal:add("forget_drained", { node = node })
 end
@@ -83,83 +83,88 @@ end
 
 ---------------------------------------------------------------- draining
 
-local function slurm_refused(self, a, why, is_error)
-   local v = a.verdict
-   self.held[a.node] = { why = why, reason = a.reason, component = a.component, verdict = v }
-   if is_news(self, a.node, why) then
-      self:say(is_error and ("cannot drain %s: %s; trying again"):format(a.node, why)
-         or ("left %s alone: %s"):format(a.node, why), { event = is_error and "drain failed"
-         or "left alone", node = a.node, component = a.component })
-      self:record { action = is_error and "drain failed" or "left alone", node = a.node,
-         component = a.component, reason = a.reason, result = why,
+local function slurm_refused(self, action, why, is_error)
+   local v = action.verdict
+   self.held[action.node] = { why = why, reason = action.reason, component = action.component,
+      verdict = v }
+   if is_news(self, action.node, why) then
+      self:say(is_error and ("cannot drain %s: %s; trying again"):format(action.node, why)
+         or ("left %s alone: %s"):format(action.node, why), { event = is_error and "drain failed"
+         or "left alone", node = action.node, component = action.component })
+      self:record { action = is_error and "drain failed" or "left alone", node = action.node,
+         component = action.component, reason = action.reason, result = why,
          evidence = self.case:reasoned(v.c) }
    end
 end
 
-local function drained(self, a)
-   policy.note(self.history, a, loop.time())
-   self.held[a.node], self.alerted[a.node] = nil, nil
-   keep(self, a.node)
-   self:record { action = "drain", node = a.node, component = a.component, reason = a.reason,
-      result = "done", evidence = self.case:reasoned(a.verdict.c) }
-   self:say(("drained %s: %s"):format(a.node, a.reason), { event = "drain", node = a.node,
-      component = a.component })
+local function note_drained(self, action)
+   policy.note(self.history, action, loop.time())
+   self.held[action.node], self.alerted[action.node] = nil, nil
+   keep_drain(self, action.node)
+   self:record { action = "drain", node = action.node, component = action.component,
+      reason = action.reason,
+      result = "done", evidence = self.case:reasoned(action.verdict.c) }
+   self:say(("drained %s: %s"):format(action.node, action.reason),
+      { event = "drain", node = action.node,
+      component = action.component })
    self.cluster:refresh()
 end
 
-local function ask_drain(self, a)
-   self.slurm:ask({ op = "drain", node = a.node, reason = a.reason }, function(reply, err)
-      self.history.asked[a.node] = nil
+local function ask_drain(self, action)
+   self.slurm:ask({ op = "drain", node = action.node, reason = action.reason }, function(reply, err)
+      self.history.asked[action.node] = nil
       if reply and reply.done then
-         drained(self, a)
+         note_drained(self, action)
       else
          if self.acting:is_shared() then
-            self.journal:add("forget_drained", { node = a.node })
+            self.journal:add("forget_drained", { node = action.node })
          end
-         slurm_refused(self, a, err or reply.why, err ~= nil)
+         slurm_refused(self, action, err or reply.why, err ~= nil)
       end
    end)
 end
 
 -- Whoever takes over has to know what was begun: of several tautd the one that acts has it in the
 -- database first.
-local function send_drain(self, a)
-   a.reason = self.case:reason(a.verdict, a)
-   local begun = { component = a.component, reason = a.reason, time = loop.time() }
-   self.history.asked[a.node] = begun
+local function send_drain(self, action)
+   action.reason = self.case:reason(action.verdict, action)
+   local begun = { component = action.component, reason = action.reason, time = loop.time() }
+   self.history.asked[action.node] = begun
    if not self.acting:is_shared() then
-      return ask_drain(self, a)
+      return ask_drain(self, action)
    end
-   self.journal:add("drained", { node = a.node, data = json.encode { component = begun.component,
-      reason = begun.reason, time = begun.time, forever = a.forever, begun = true } })
+   self.journal:add("drained", { node = action.node, data =
+      json.encode { component = begun.component,
+      reason = begun.reason, time = begun.time, forever = action.forever, begun = true } })
    self.journal:confirm(function(ok, why)
       if ok then
-         return ask_drain(self, a)
+         return ask_drain(self, action)
       end
-      self.history.asked[a.node] = nil
-      slurm_refused(self, a, why, true)
+      self.history.asked[action.node] = nil
+      slurm_refused(self, action, why, true)
    end)
 end
 
-local function stop(self, a)
-   policy.note(self.history, a, loop.time())
+local function stop_draining(self, action)
+   policy.note(self.history, action, loop.time())
    keep_stops(self)
-   local what = a.action == "stop" and "stopped draining" or "at a cap, drains nobody more"
-   self:say(("%s: %s; `taut policy continue` goes on"):format(what, a.why), { event = a.action })
-   self:record { action = a.action, result = a.why }
+   local what = action.action == "stop" and "stopped draining" or "at a cap, drains nobody more"
+   self:say(("%s: %s; `taut policy continue` goes on"):format(what, action.why),
+      { event = action.action })
+   self:record { action = action.action, result = action.why }
 end
 
-local function carry_out(self, a)
-   if a.action == "drain" then
-      send_drain(self, a)
-   elseif a.action == "release" then
-      self:release(a.node, "taut, after " .. a.why, function(ok, err)
-         if not ok and is_news(self, a.node, err) then
-            sys.log("warning", ("cannot resume %s: %s"):format(a.node, err))
+local function carry_out(self, action)
+   if action.action == "drain" then
+      send_drain(self, action)
+   elseif action.action == "release" then
+      self:release(action.node, "taut, after " .. action.why, function(ok, err)
+         if not ok and is_news(self, action.node, err) then
+            sys.log("warning", ("cannot resume %s: %s"):format(action.node, err))
          end
       end)
    else
-      stop(self, a)
+      stop_draining(self, action)
    end
 end
 
@@ -227,7 +232,7 @@ end
 --- How many of them within the last hour.
 function Act:last_hour()
    local since = loop.time() - 3600
-   return tables.sum(self.history.drains, function(x) return x.time > since and 1 or 0 end)
+   return tables.sum(self.history.drains, function(drain) return drain.time > since and 1 or 0 end)
 end
 
 --- What has stopped draining: { why, time } of the circuit breaker or nil; of caps that wait for
@@ -266,13 +271,13 @@ end
 
 --- Do what was decided.  One of several that does not act at the moment says nothing of it either:
 -- another one may.
--- @param d of policy.decide
-function Act:carry_out(d)
+-- @param decided of policy.decide
+function Act:carry_out(decided)
    if self.acting:is_shared() and not self.acting:may() then
       return
    end
-   take_held(self, d.held, d.actions)
-   for _, a in ipairs(d.actions) do
+   take_held(self, decided.held, decided.actions)
+   for _, a in ipairs(decided.actions) do
       carry_out(self, a)
    end
 end
@@ -300,7 +305,7 @@ function Act:restore(standing, actions, stops, alerts, names)
       local node = names and names.node(row.node) or row.node
       if node ~= row.node then
          self.journal:add("forget_drained", { node = row.node })
-         keep(self, node)
+         keep_drain(self, node)
       end
    end
    self.remembers = true
@@ -331,7 +336,7 @@ function Act:repaired(names, component, who)
    policy.forget(self.history, names)
    for _, name in ipairs(names) do
       if self.history.drained[name] then
-         keep(self, name)
+         keep_drain(self, name)
       end
       self:record { action = "repaired", node = name, component = component, who = who }
    end
@@ -343,7 +348,7 @@ end
 ---------------------------------------------------------------- giving back
 
 -- What slurmctld says later is in the log only.
-local function in_time(self, name, fn)
+local function answer_in_time(self, name, fn)
    local is_late
    local timer = loop.timer(self.answer_ms, function()
       is_late = true
@@ -365,7 +370,7 @@ end
 -- @param who for the record
 -- @param fn called with true, or nil and why not; in time, whether slurmctld answers or not
 function Act:release(name, who, fn)
-   fn = in_time(self, name, fn)
+   fn = answer_in_time(self, name, fn)
    self.history.asked[name] = self.history.drained[name]
    self.slurm:ask({ op = "resume", node = name }, function(reply, err)
       self.history.asked[name] = nil
@@ -380,7 +385,7 @@ function Act:release(name, who, fn)
       elseif not reply.done and not is_back then
          return fn(nil, ("%s: %s"):format(name, reply.why))
       end
-      drop(self, name)
+      drop_drain(self, name)
       self:unwant(name)
       self:record { action = "release", node = name, component = d and d.component, who = who,
          reason = d and d.reason, result = "done" }
@@ -391,21 +396,21 @@ function Act:release(name, who, fn)
    end)
 end
 
-local function given_back(self, name, d, back)
-   local who = d.asked_by or "administrator"
+local function note_given_back(self, name, drain, back)
+   local who = drain.asked_by or "administrator"
    self:unwant(name)
-   self:record { action = d.asked_by and "release" or "resumed", node = name,
-      component = d.component, who = who, reason = d.reason, result = "seen" }
-   sys.log("notice", d.asked_by and ("resumed %s (%s)"):format(name, who)
+   self:record { action = drain.asked_by and "release" or "resumed", node = name,
+      component = drain.component, who = who, reason = drain.reason, result = "seen" }
+   sys.log("notice", drain.asked_by and ("resumed %s (%s)"):format(name, who)
       or ("%s was resumed by an administrator"):format(name), notice.fields { event = "resumed",
-      node = name, component = d.component, who = who })
-   back[#back + 1] = { node = name, drain = d }
+      node = name, component = drain.component, who = who })
+   back[#back + 1] = { node = name, drain = drain }
 end
 
 -- Slurm over ALPS forgets reasons when it starts, and when it reads slurm.conf again.
-local function tell_again(self, name, d)
-   self.history.asked[name] = d
-   self.slurm:ask({ op = "drain", node = name, reason = d.reason, again = true },
+local function drain_again(self, name, drain)
+   self.history.asked[name] = drain
+   self.slurm:ask({ op = "drain", node = name, reason = drain.reason, again = true },
       function(reply)
          self.history.asked[name] = nil
          if reply and reply.done then
@@ -416,19 +421,20 @@ local function tell_again(self, name, d)
 end
 
 -- `scontrol reboot` gives a node back by itself.  That repairs nothing: it is drained once more.
-local function drain_rebooted(self, name, d)
-   self.history.asked[name] = d
-   self.slurm:ask({ op = "drain", node = name, reason = d.reason }, function(reply, err)
+local function drain_rebooted(self, name, drain)
+   self.history.asked[name] = drain
+   self.slurm:ask({ op = "drain", node = name, reason = drain.reason }, function(reply, err)
       self.history.asked[name] = nil
       if reply and reply.done then
-         d.rebooted, d.time = nil, loop.time()
-         keep(self, name)
-         self:record { action = "drain", node = name, component = d.component, reason = d.reason,
+         drain.rebooted, drain.time = nil, loop.time()
+         keep_drain(self, name)
+         self:record { action = "drain", node = name, component = drain.component,
+            reason = drain.reason,
             result = "again after a reboot" }
-         self:say(("%s was rebooted, not repaired: drained again: %s"):format(name, d.reason))
+         self:say(("%s was rebooted, not repaired: drained again: %s"):format(name, drain.reason))
          self.cluster:refresh()
       elseif not err then -- somebody else has it
-         drop(self, name)
+         drop_drain(self, name)
          sys.log("notice", ("%s was rebooted, and is not drained again: %s"):format(name,
             reply.why))
       end
@@ -436,49 +442,51 @@ local function drain_rebooted(self, name, d)
 end
 
 -- Slurm keeps a node drained through a reboot only where it was asked for that.
-local function note_reboot(self, name, d)
-   if not d.rebooted then
-      d.rebooted = true
-      keep(self, name)
+local function note_reboot(self, name, drain)
+   if not drain.rebooted then
+      drain.rebooted = true
+      keep_drain(self, name)
    end
 end
 
 -- A drain that another tautd had begun when it ended: is it made?
-local function reconcile_begun(self, name, d, node)
+local function reconcile_begun(self, name, drain, node)
    if node.drain and reason.is_ours(node.reason) then
-      d.begun = nil
-      table.insert(self.history.drains, { node = name, component = d.component, time = d.time })
-      keep(self, name)
-      self:record { action = "drain", node = name, component = d.component, reason = d.reason,
+      drain.begun = nil
+      table.insert(self.history.drains, { node = name, component = drain.component,
+         time = drain.time })
+      keep_drain(self, name)
+      self:record { action = "drain", node = name, component = drain.component,
+         reason = drain.reason,
          result = "done", who = "taut" }
-   elseif loop.time() - d.time > INTENT_S then
-      drop(self, name)
+   elseif loop.time() - drain.time > INTENT_S then
+      drop_drain(self, name)
    end
 end
 
 -- Somebody else may have resumed or re-labelled a node of ours.
-local function reconcile_drained(self, name, d, node, back)
-   if d.begun then
-      reconcile_begun(self, name, d, node)
+local function reconcile_drained(self, name, drain, node, back)
+   if drain.begun then
+      reconcile_begun(self, name, drain, node)
    elseif node.rebooting or node.off then
       if not (node.off and self.comes_and_goes(name)) then
-         note_reboot(self, name, d)
+         note_reboot(self, name, drain)
       end
-   elseif not node.drain and d.rebooted then
+   elseif not node.drain and drain.rebooted then
       if not node.down then
-         drain_rebooted(self, name, d)
+         drain_rebooted(self, name, drain)
       end
    elseif not node.drain then
-      drop(self, name)
-      given_back(self, name, d, back)
-   elseif d.rebooted and not node.down then -- back, and drained still
-      d.rebooted = nil
-      keep(self, name)
+      drop_drain(self, name)
+      note_given_back(self, name, drain, back)
+   elseif drain.rebooted and not node.down then -- back, and drained still
+      drain.rebooted = nil
+      keep_drain(self, name)
    elseif (node.reason or "") == "" then
-      tell_again(self, name, d)
+      drain_again(self, name, drain)
    elseif not reason.is_ours(node.reason) then
-      drop(self, name)
-      self:record { action = "taken over", node = name, component = d.component,
+      drop_drain(self, name)
+      self:record { action = "taken over", node = name, component = drain.component,
          who = "administrator", reason = node.reason, result = "seen" }
       sys.log("notice", ("%s: an administrator changed the drain reason; it is no longer Taut's")
          :format(name))
@@ -498,7 +506,7 @@ function Act:reconcile()
    for name, d in pairs(self.held) do
       local node = cl.nodes[name]
       if d.theirs and node and not (node.drain or node.down or node.fail) then
-         given_back(self, name, d, back)
+         note_given_back(self, name, d, back)
       end
    end
    for _, b in ipairs(back) do
@@ -512,7 +520,7 @@ function Act:left(name, node)
    local d = self.history.drained[name]
    self:unwant(name)
    if d and not (node and node.drain) then
-      drop(self, name)
+      drop_drain(self, name)
       self:record { action = "resumed", node = name, component = d.component, who = "taut",
          reason = d.reason, result = "the node left" }
    end
@@ -525,16 +533,18 @@ function Act:tell(fn, comes_and_goes)
    self.on_back, self.comes_and_goes = fn, comes_and_goes or self.comes_and_goes
 end
 
---- @param o { slurm = helper (taut-slurm), cluster, journal, switches, acting, teller
+--- @param options { slurm = helper (taut-slurm), cluster, journal, switches, acting, teller
 --   (on_event.lua), acks (acks.lua),
 --   case = what is said of a verdict: reason(verdict, action) → text, reasoned(component) → JSON,
 --   answer_ms = nil or how long whoever gives a node back waits }
-function act.new(o)
-   return setmetatable({ slurm = o.slurm, cluster = o.cluster, journal = o.journal,
-      switches = o.switches, teller = o.teller, case = o.case, acks = o.acks,
-      acting = o.acting or { is_shared = function() return false end },
+function act.new(options)
+   return setmetatable({ slurm = options.slurm, cluster = options.cluster,
+      journal = options.journal,
+      switches = options.switches, teller = options.teller, case = options.case,
+         acks = options.acks,
+      acting = options.acting or { is_shared = function() return false end },
       comes_and_goes = function() return false end,
-      history = policy.history(), answer_ms = o.answer_ms or ANSWER_MS,
+      history = policy.history(), answer_ms = options.answer_ms or ANSWER_MS,
       held = {}, alerted = {}, alerts = {}, counts = tables.counts(ACTIONS), said = 0 }, Act)
 end
 

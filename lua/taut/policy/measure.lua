@@ -15,66 +15,70 @@ local measure = {}
 local WORDS = { drain = true, avoid = true, alert = true, watch = true }
 
 --- How bad it is, 0 … 1: what is missing of the capacity.
-function measure.severity(v)
-   return v.state == "failed" and 1 or 1 - (v.left or 1)
+function measure.severity(verdict)
+   return verdict.state == "failed" and 1 or 1 - (verdict.left or 1)
 end
 
 -- Nodes that lose by a link nobody is behind, as the site wants it.
-local function of_link(topo, c, s)
-   if s.router_link == "drain_exposed" then
+local function of_link(topo, c, settings)
+   if settings.router_link == "drain_exposed" then
       return topo:exposed(c)
-   elseif s.router_link == "drain" then
+   elseif settings.router_link == "drain" then
       return topo:ends(c)
    end
    return nil
 end
 
 -- Does what is lost cost a stream little, and is it less than the site bears?
-local function loses_little(v, s)
-   return v.state == "lossy" and (v.left or 1) > s.drain_left and (v.loss or 0) <= s.loss_drain
+local function loses_little(verdict, settings)
+   return verdict.state == "lossy" and (verdict.left or 1) > settings.drain_left
+      and (verdict.loss or 0) <= settings.loss_drain
 end
 
 -- What the settings say.
-local function by_settings(topo, v, s)
-   if v.whole then
-      return "alert", {}, slow_whole.text(v.whole) .. "; not its nodes' fault"
-   elseif loses_little(v, s) then
+local function by_settings(topo, verdict, settings)
+   if verdict.whole then
+      return "alert", {}, slow_whole.text(verdict.whole) .. "; not its nodes' fault"
+   elseif loses_little(verdict, settings) then
       return "alert", {}, ("one stream keeps %d%% of its rate, and no more than %g%% are lost "
-         .. "(drain_left, loss_drain)"):format(math.floor(100 * (v.left or 1) + 0.5),
-         100 * s.loss_drain)
-   elseif v.state == "slow" and (v.left or 1) > s.drain_left then
-      return topo:is_link(v.c) and "avoid" or "alert", {},
-         ("more than %d%% is left (drain_left)"):format(math.floor(s.drain_left * 100 + 0.5))
+         .. "(drain_left, loss_drain)"):format(math.floor(100 * (verdict.left or 1) + 0.5),
+         100 * settings.loss_drain)
+   elseif verdict.state == "slow" and (verdict.left or 1) > settings.drain_left then
+      return topo:is_link(verdict.c) and "avoid" or "alert", {},
+         ("more than %d%% is left (drain_left)"):format(math.floor(settings.drain_left * 100 + 0.5))
    end
-   if v.may_be_load and topo:is_link(v.c) then
+   if verdict.may_be_load and topo:is_link(verdict.c) then
       return "avoid", {}, "nothing excludes that somebody's job fills it"
    end
    -- whoever needs what loses is behind it: no rate of several streams shows what it does to one
-   local is_whole = v.state == "failed" or v.state == "lossy"
-   local nodes = topo:behind(v.c, is_whole and 0 or v.left or 1)
+   local is_whole = verdict.state == "failed" or verdict.state == "lossy"
+   local nodes = topo:behind(verdict.c, is_whole and 0 or verdict.left or 1)
    if #nodes == 0 then
-      nodes = of_link(topo, v.c, s)
+      nodes = of_link(topo, verdict.c, settings)
       if not nodes or #nodes == 0 then
          return "avoid", {}
       end
    end
-   if #nodes > s.nodes_per_component then
+   if #nodes > settings.nodes_per_component then
       return "alert", {}, ("%d nodes concerned, more than nodes_per_component = %d"):format(#nodes,
-         s.nodes_per_component)
+         settings.nodes_per_component)
    end
    return "drain", nodes
 end
 
 -- The verdict as a site's function sees it: names, no numbers of ours.
-local function for_site(topo, v, what, nodes)
-   local names = tables.map(nodes, function(n) return topo.nodes[n] end)
-   return { component = topo.components[v.c], kind = topo:kind(v.c), class = topo:class(v.c),
-      place = topo:place(v.c), cable = topo:cable(v.c), is_link = topo:is_link(v.c),
-      state = v.state, left = v.left, since = v.since, measure = what, nodes = names }
+local function for_site(topo, verdict, what, nodes)
+   local names = tables.map(nodes, function(node) return topo.nodes[node] end)
+   return { component = topo.components[verdict.c], kind = topo:kind(verdict.c),
+      class = topo:class(verdict.c),
+      place = topo:place(verdict.c), cable = topo:cable(verdict.c),
+         is_link = topo:is_link(verdict.c),
+      state = verdict.state, left = verdict.left, since = verdict.since, measure = what,
+         nodes = names }
 end
 
 -- Node numbers of a list of names; nil and what is wrong.
-local function numbers(topo, list)
+local function node_numbers(topo, list)
    if type(list) ~= "table" then
       return nil, "measure: expected a list of nodes after the word"
    end
@@ -88,8 +92,8 @@ local function numbers(topo, list)
    return out
 end
 
-local function by_site(topo, v, s, what, nodes)
-   local ok, word, list = site.call(s.measure, for_site(topo, v, what, nodes))
+local function by_site(topo, verdict, settings, what, nodes)
+   local ok, word, list = site.call(settings.measure, for_site(topo, verdict, what, nodes))
    if not ok then
       return nil, "measure: " .. word
    elseif word == nil then
@@ -101,14 +105,14 @@ local function by_site(topo, v, s, what, nodes)
       return word, {}
    elseif list ~= nil then
       local err
-      nodes, err = numbers(topo, list)
+      nodes, err = node_numbers(topo, list)
       if not nodes then
          return nil, err
       end
    elseif #nodes == 0 then
-      nodes = topo:ends(v.c)
+      nodes = topo:ends(verdict.c)
    end
-   if #nodes > s.nodes_per_component then
+   if #nodes > settings.nodes_per_component then
       return "alert", {}
    end
    return "drain", nodes
@@ -116,14 +120,14 @@ end
 
 --- What follows from a verdict.
 -- @param topo topology
--- @param v verdict
--- @param s the `policy` section
+-- @param verdict verdict
+-- @param settings the `policy` section
 -- @return "drain", "avoid", "alert" or "watch"; nodes to drain (numbers); why, where that needs
 --   saying, or what a site's function did wrong
-function measure.of(topo, v, s)
-   local what, nodes, why = by_settings(topo, v, s)
-   if s.measure then
-      local mine, list = by_site(topo, v, s, what, nodes)
+function measure.of(topo, verdict, settings)
+   local what, nodes, why = by_settings(topo, verdict, settings)
+   if settings.measure then
+      local mine, list = by_site(topo, verdict, settings, what, nodes)
       if not mine then
          return "alert", {}, list
       end

@@ -14,17 +14,17 @@ local function now_called(drain, names)
    return drain
 end
 
---- @param h history
+--- @param history history
 -- @param drained rows of the table of the same name
 -- @param actions rows of the log, the newest first
 -- @param stops value of the setting "policy_stops", or nil
 -- @param names { node, name }: what nodes and components are called now (before/same.lua); nil:
 --   as they are
-function memory.restore(h, drained, actions, stops, names)
+function memory.restore(history, drained, actions, stops, names)
    names = names or AS_THEY_ARE
    for _, row in ipairs(drained) do
       local node = names.node(row.node)
-      h.drained[node] = h.drained[node] or now_called(json.decode(row.data), names)
+      history.drained[node] = history.drained[node] or now_called(json.decode(row.data), names)
    end
    local repaired = {}
    for _, row in ipairs(actions) do
@@ -32,13 +32,13 @@ function memory.restore(h, drained, actions, stops, names)
       if row.action == "repaired" then
          repaired[node] = true
       elseif row.action == "drain" and row.result == "done" and not repaired[node] then
-         table.insert(h.drains, now_called({ node = node, component = row.component,
+         table.insert(history.drains, now_called({ node = node, component = row.component,
             time = row.time }, names))
       end
    end
    local kept = stops and json.decode(stops)
    if type(kept) == "table" then
-      h.stopped, h.capped, h.wide = kept.stopped, kept.capped or {}, kept.wide
+      history.stopped, history.capped, history.wide = kept.stopped, kept.capped or {}, kept.wide
    end
 end
 

@@ -12,30 +12,33 @@ local notice = {}
 -- Of an event: the field that names what it is about; the kind of trouble that its key begins with;
 -- how urgent that is, and whether this is its beginning or its end.  An end is as urgent as its
 -- beginning, so that both go to the same people.
-local function row(of, kind, severity, status, message_id)
+local function kind_row(of, kind, severity, status, message_id)
    return { of = of, kind = kind, severity = severity, status = status, message_id = message_id }
 end
 
 local EVENTS = {
-   verdict = row("component", "verdict", "ticket", "firing", "dd4100046fa74f0392bca604aad26570"),
-   drain = row("node", "node", "ticket", "firing", "d5a7337160c24344959fefce314b519c"),
-   ["would drain"] = row("node", "node", "ticket", "firing", "24308b448ccd41ecaf316f49d7f78b71"),
-   ["left alone"] = row("node", "node", "ticket", "firing"),
-   ["drain failed"] = row("node", "refused", "page", "firing", "1a33a93319e2478da36a94ed549df93c"),
-   release = row("node", "node", "ticket", "resolved", "434babde35014c9a907f9b7b2b6ea2fc"),
-   resumed = row("node", "node", "ticket", "resolved", "434babde35014c9a907f9b7b2b6ea2fc"),
-   ["taken over"] = row("node", "node", "ticket", "resolved"),
-   alert = row("component", "alert", "ticket", "firing", "c0a687cb10984f85916740da75e4c7cc"),
-   stop = row(nil, "stopped", "page", "firing", "a4443f57158044138d5a7c43c38158d3"),
-   capped = row(nil, "stopped", "page", "firing", "a4443f57158044138d5a7c43c38158d3"),
-   resume = row(nil, "stopped", "page", "resolved"),
-   database = row(nil, "database", "page", "firing", "f69c4e1abdb84b0db706e43dede4fc9a"),
+   verdict = kind_row("component", "verdict", "ticket", "firing",
+      "dd4100046fa74f0392bca604aad26570"),
+   drain = kind_row("node", "node", "ticket", "firing", "d5a7337160c24344959fefce314b519c"),
+   ["would drain"] = kind_row("node", "node", "ticket", "firing",
+      "24308b448ccd41ecaf316f49d7f78b71"),
+   ["left alone"] = kind_row("node", "node", "ticket", "firing"),
+   ["drain failed"] = kind_row("node", "refused", "page", "firing",
+      "1a33a93319e2478da36a94ed549df93c"),
+   release = kind_row("node", "node", "ticket", "resolved", "434babde35014c9a907f9b7b2b6ea2fc"),
+   resumed = kind_row("node", "node", "ticket", "resolved", "434babde35014c9a907f9b7b2b6ea2fc"),
+   ["taken over"] = kind_row("node", "node", "ticket", "resolved"),
+   alert = kind_row("component", "alert", "ticket", "firing", "c0a687cb10984f85916740da75e4c7cc"),
+   stop = kind_row(nil, "stopped", "page", "firing", "a4443f57158044138d5a7c43c38158d3"),
+   capped = kind_row(nil, "stopped", "page", "firing", "a4443f57158044138d5a7c43c38158d3"),
+   resume = kind_row(nil, "stopped", "page", "resolved"),
+   database = kind_row(nil, "database", "page", "firing", "f69c4e1abdb84b0db706e43dede4fc9a"),
 }
-local NODE_REPAIRED = row("node", "node", "ticket", "resolved")
+local NODE_REPAIRED = kind_row("node", "node", "ticket", "resolved")
 
 local function row_of(event)
    return event.event == "repaired" and event.node and NODE_REPAIRED or EVENTS[event.event]
-      or row(event.node and "node" or "component", event.event, "info", "note")
+      or kind_row(event.node and "node" or "component", event.event, "info", "note")
 end
 
 -- States of what is well again.

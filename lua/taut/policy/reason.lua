@@ -19,7 +19,7 @@ end
 -- The verdict; of a node that was drained for it repeatedly, "again, X+ link": there is no room for
 -- a longer word.  Tests that got nothing through say that nothing passes; "down" is what a port
 -- says of itself.
-local function head(kind, state, left, repeated, is_down)
+local function verdict_in_words(kind, state, left, repeated, is_down)
    local noun, is_port = reason.noun(kind), VERBS[kind] ~= nil
    if repeated then
       return "again, " .. noun
@@ -50,64 +50,65 @@ function reason.head(kind, state, left, repeated, loss, is_down)
    if state == "lossy" and not repeated then
       return reason.PREFIX .. head_of_loss(kind, loss or 0)
    end
-   return reason.PREFIX .. head(kind, state, left, repeated, is_down)
+   return reason.PREFIX .. verdict_in_words(kind, state, left, repeated, is_down)
 end
 
 -- The test that tells most, in words.
-local function words_of_test(t)
-   if t.lost then
-      return ("%s -> %s, %.0f of %.0f packets lost"):format(t.src_name, t.dst_name, t.lost,
-         t.segments)
+local function words_of_test(test)
+   if test.lost then
+      return ("%s -> %s, %.0f of %.0f packets lost"):format(test.src_name, test.dst_name, test.lost,
+         test.segments)
    end
    local unit, name = 1e9, "GB/s"
-   if t.expected_Bps < 1e9 then
+   if test.expected_Bps < 1e9 then
       unit, name = 1e6, "MB/s"
    end
-   return ("%s -> %s, %.3g/%.3g %s"):format(t.src_name, t.dst_name, t.bw_Bps / unit,
-      t.expected_Bps / unit, name)
+   return ("%s -> %s, %.3g/%.3g %s"):format(test.src_name, test.dst_name, test.bw_Bps / unit,
+      test.expected_Bps / unit, name)
 end
 
 -- What to call it: of a node whose tx and rx are slow, and of a router of which all is, that.  A
 -- dead node's port is all that anybody can tell.
-local function called(v)
-   local is_node = v.part == "node" and v.state ~= "failed"
-   return (is_node or v.part == "router") and v.part or v.kind
+local function name_of_part(verdict)
+   local is_node = verdict.part == "node" and verdict.state ~= "failed"
+   return (is_node or verdict.part == "router") and verdict.part or verdict.kind
 end
 
 --- What a drain's reason says, without its beginning "taut: ".
--- @param v table: kind, part (what it is a part of, all of which has a verdict, or nil), state,
---   left (0 … 1), loss (share of the packets, of a lossy one), hours (when it is slow: "in 7 of 31
---   h"), test (the most telling low one: src_name, dst_name, bw_Bps, expected_Bps; or segments and
---   lost), low, tests, job, cable (for a link), repeated (how often it was drained,
+-- @param verdict table: kind, part (what it is a part of, all of which has a verdict, or nil),
+--   state, left (0 … 1), loss (share of the packets, of a lossy one), hours (when it is slow: "in 7
+--   of 31 h"), test (the most telling low one: src_name, dst_name, bw_Bps, expected_Bps; or
+--   segments and lost), low, tests, job, cable (for a link), repeated (how often it was drained,
 --   where that is why it is drained for good), hard (what was found about it, at most 14
 --   characters: "PCIe x8 of x16"; the verdict then comes second), is_down (of what failed: is it
 --   down, by what was found about it?), why (in place of how many tests, where it is no test that
 --   names it)
-function reason.words(v)
-   local kind = called(v)
-   local parts = { reason.head(kind, v.state, v.left, v.repeated, v.loss,
-      v.is_down):sub(#reason.PREFIX + 1) }
-   if v.hard and not v.repeated then
-      table.insert(parts, 1, v.hard)
-   elseif v.hard then
-      parts[2] = v.hard
+function reason.words(verdict)
+   local kind = name_of_part(verdict)
+   local parts = { reason.head(kind, verdict.state, verdict.left, verdict.repeated, verdict.loss,
+      verdict.is_down):sub(#reason.PREFIX + 1) }
+   if verdict.hard and not verdict.repeated then
+      table.insert(parts, 1, verdict.hard)
+   elseif verdict.hard then
+      parts[2] = verdict.hard
    end
-   if v.repeated then
-      parts[#parts + 1] = ("drained %d times, for good, %s"):format(v.repeated,
-         reason.head(kind, v.state, v.left, nil, v.loss, v.is_down):sub(#reason.PREFIX + 1))
+   if verdict.repeated then
+      parts[#parts + 1] = ("drained %d times, for good, %s"):format(verdict.repeated,
+         reason.head(kind, verdict.state, verdict.left, nil, verdict.loss,
+         verdict.is_down):sub(#reason.PREFIX + 1))
    end
-   if v.cable then
-      parts[#parts + 1] = v.cable
+   if verdict.cable then
+      parts[#parts + 1] = verdict.cable
    end
-   if v.test then
-      parts[#parts + 1] = words_of_test(v.test)
+   if verdict.test then
+      parts[#parts + 1] = words_of_test(verdict.test)
    end
-   if v.hours then
-      parts[#parts + 1] = v.hours
+   if verdict.hours then
+      parts[#parts + 1] = verdict.hours
    end
-   parts[#parts + 1] = v.why or ("%d of %d tests"):format(v.low, v.tests)
-   if v.job and v.job > 0 then
-      parts[#parts + 1] = "last job " .. v.job
+   parts[#parts + 1] = verdict.why or ("%d of %d tests"):format(verdict.low, verdict.tests)
+   if verdict.job and verdict.job > 0 then
+      parts[#parts + 1] = "last job " .. verdict.job
    end
    -- the other node stands behind what sinfo shows, or it looks like the one that is meant
    local shown = ("%%-%ds"):format(reason.SHOWN - #reason.PREFIX)
@@ -116,9 +117,9 @@ function reason.words(v)
 end
 
 --- The whole reason.
--- @param v as for words
-function reason.format(v)
-   return reason.PREFIX .. reason.words(v)
+-- @param verdict as for words
+function reason.format(verdict)
+   return reason.PREFIX .. reason.words(verdict)
 end
 
 --- Is a node's reason one of ours?

@@ -24,17 +24,17 @@ function repair.union(lists)
 end
 
 -- Name of the module a router is in; its own name where nothing is known of modules.
-local function module_name(topo, r)
+local function module_name(topo, router)
    local layout = topo.layout
-   return type(layout) == "table" and layout.cname and layout.cname(r):gsub("g%d+$", "")
-      or topo.router_name[r]
+   return type(layout) == "table" and layout.cname and layout.cname(router):gsub("g%d+$", "")
+      or topo.router_name[router]
 end
 
 -- Routers of the same module.
-local function routers_of(topo, r)
-   local name, list = module_name(topo, r), {}
-   if name == topo.router_name[r] then
-      return { r }
+local function routers_of(topo, router)
+   local name, list = module_name(topo, router), {}
+   if name == topo.router_name[router] then
+      return { router }
    end
    for other = 0, topo.routers - 1 do
       task.breathe()
@@ -44,8 +44,8 @@ local function routers_of(topo, r)
 end
 
 -- A module: its routers, and the nodes that lose the network without it.
-local function module_of(topo, r)
-   local routers, lists = routers_of(topo, r), {}
+local function module_of(topo, router)
+   local routers, lists = routers_of(topo, router), {}
    for _, m in ipairs(routers) do
       lists[#lists + 1] = topo:on_router(m)
       for _, c in ipairs(topo:links_of(m)) do
@@ -55,13 +55,13 @@ local function module_of(topo, r)
          lists[#lists + 1] = back and topo:behind(back, 0) or nil
       end
    end
-   return { name = module_name(topo, r), routers = routers, nodes = repair.union(lists) }
+   return { name = module_name(topo, router), routers = routers, nodes = repair.union(lists) }
 end
 
 -- The modules at the ends of a component, each once.
-local function modules_of(topo, c)
+local function modules_of(topo, component)
    local list, seen = {}, {}
-   for _, r in ipairs { topo:from(c), topo:to(c) } do
+   for _, r in ipairs { topo:from(component), topo:to(component) } do
       local name = module_name(topo, r)
       if not seen[name] then
          seen[name] = true
@@ -71,15 +71,16 @@ local function modules_of(topo, c)
    return list
 end
 
---- What a repair of component c is about.
+--- What a repair of a component is about.
 -- @param topo topology
 -- @return table: components (numbers: both directions), behind (nodes that lose the network without
 --   the cable), modules (array of { name, routers, nodes }); nodes and routers are numbers
-function repair.parts(topo, c)
-   local back = topo:opposite(c)
-   local list = { c, back ~= c and back or nil }
+function repair.parts(topo, component)
+   local back = topo:opposite(component)
+   local list = { component, back ~= component and back or nil }
    local behind = tables.map(list, function(one) return topo:behind(one, 0) end)
-   return { components = list, behind = repair.union(behind), modules = modules_of(topo, c) }
+   return { components = list, behind = repair.union(behind),
+      modules = modules_of(topo, component) }
 end
 
 --- All components of a module: links of its routers in both directions, tx and rx of their nodes.

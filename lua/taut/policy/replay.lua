@@ -13,44 +13,44 @@ local replay = {}
 
 local TICK_S = 600 -- how often it is decided anew without news: tautd does so with each refresh
 
-local function decoded(row, decode)
+local function decoded_row(row, decode)
    local e = row.evidence and decode(row.evidence)
    return type(e) == "table" and e or {}
 end
 
 -- A verdict row as policy.decide wants it; nil when it is none that stands.
-local function verdict_of(o, row)
-   local c = o.topology.component_id[row.component]
+local function verdict_of(options, row)
+   local c = options.topology.component_id[row.component]
    if not c or not verdicts.is_verdict(row.state) then
       return nil, c
    end
-   local e = decoded(row, o.decode)
+   local e = decoded_row(row, options.decode)
    return { c = c, state = row.state, left = type(e.left) == "number" and e.left
       or row.state == "failed" and 0 or 0.5, since = row.time, whole = type(e.whole) == "string"
       and e.whole or nil }, c
 end
 
 -- All rows in order of time; verdicts before what was done at the same moment.
-local function merged(o)
+local function merge_rows(options)
    local rows = {}
-   for _, r in ipairs(o.verdicts) do
+   for _, r in ipairs(options.verdicts) do
       rows[#rows + 1] = { time = r.time, order = 2 * #rows, verdict = r }
    end
-   for _, r in ipairs(o.actions) do
+   for _, r in ipairs(options.actions) do
       rows[#rows + 1] = { time = r.time, order = 2 * #rows + 1, action = r }
    end
-   table.sort(rows, function(a, b)
-      return a.time < b.time or a.time == b.time and a.order < b.order
+   table.sort(rows, function(one, other)
+      return one.time < other.time or one.time == other.time and one.order < other.order
    end)
    return rows
 end
 
-local function add(run, time, what, node, component, why)
+local function add_event(run, time, what, node, component, why)
    run.list[#run.list + 1] = { time = time, what = what, node = node, component = component,
       why = why }
 end
 
-local function gone(run, node, time)
+local function node_is_back(run, node, time)
    local d = run.h.drained[node]
    if d then
       run.sums.node_hours = run.sums.node_hours + (time - d.time) / 3600
@@ -60,27 +60,30 @@ local function gone(run, node, time)
    return false
 end
 
-local function what_of(v)
-   return v.state == "failed" and "failed" or ("slow at %d%%"):format(math.floor(v.left * 100 +
+local function what_of(verdict)
+   return verdict.state == "failed" and "failed" or ("slow at %d%%"):format(math.floor(verdict.left
+      * 100 +
       0.5))
 end
 
-local function carry_out(run, a, now)
+local function carry_out(run, action, now)
    local s = run.sums
-   if a.action == "drain" then
-      policy.note(run.h, a, now)
-      s.drains, run.nodes[a.node] = s.drains + 1, true
-      s.flaps = s.flaps + (a.forever and 1 or 0)
-      add(run, now, a.forever and "drain for good" or "drain", a.node, a.component,
-         what_of(a.verdict) .. (a.times > 1 and (", time %d"):format(a.times) or ""))
-   elseif a.action == "release" then
-      gone(run, a.node, now)
+   if action.action == "drain" then
+      policy.note(run.h, action, now)
+      s.drains, run.nodes[action.node] = s.drains + 1, true
+      s.flaps = s.flaps + (action.forever and 1 or 0)
+      add_event(run, now, action.forever and "drain for good" or "drain", action.node,
+         action.component, what_of(action.verdict) .. (action.times > 1
+         and (", time %d"):format(action.times) or ""))
+   elseif action.action == "release" then
+      node_is_back(run, action.node, now)
       s.releases = s.releases + 1
-      add(run, now, "release", a.node, a.component, "clean again")
+      add_event(run, now, "release", action.node, action.component, "clean again")
    else
-      policy.note(run.h, a, now)
+      policy.note(run.h, action, now)
       s.stops = s.stops + 1
-      add(run, now, a.action == "stop" and "stop draining" or "at a cap: stop", nil, nil, a.why)
+      add_event(run, now, action.action == "stop" and "stop draining" or "at a cap: stop", nil, nil,
+         action.why)
    end
 end
 
@@ -90,7 +93,7 @@ local function note_held(run, held, now)
       if run.held[name] ~= rule then
          run.held[name] = rule
          run.sums.held[rule] = (run.sums.held[rule] or 0) + 1
-         add(run, now, "held back", name, e.component, e.why)
+         add_event(run, now, "held back", name, e.component, e.why)
       end
    end
    for name in pairs(run.held) do
@@ -98,7 +101,7 @@ local function note_held(run, held, now)
    end
 end
 
-local function decide(run, now)
+local function decide_now(run, now)
    local standing, o = {}, run.o
    for _, v in pairs(run.standing) do
       standing[#standing + 1] = v
@@ -118,20 +121,21 @@ end
 
 -- What administrators did then, they would have done: only that it must have happened to a node
 -- that is drained here, too.
-local function take_action(run, r)
+local function take_action(run, row)
    local s, forget = run.sums, false
-   s.really[r.action] = (s.really[r.action] or 0) + 1
-   if r.action == "release" or r.action == "resumed" or r.action == "taken over" then
-      if gone(run, r.node, r.time) then
-         add(run, r.time, r.action, r.node, r.component, "as it was then, by " .. (r.who or "?"))
+   s.really[row.action] = (s.really[row.action] or 0) + 1
+   if row.action == "release" or row.action == "resumed" or row.action == "taken over" then
+      if node_is_back(run, row.node, row.time) then
+         add_event(run, row.time, row.action, row.node, row.component, "as it was then, by " ..
+            (row.who or "?"))
       end
-   elseif r.action == "repaired" then
+   elseif row.action == "repaired" then
       forget = true
-   elseif r.action == "resume" and policy.resume(run.h) then
-      add(run, r.time, "continue", nil, nil, "as it was then, by " .. (r.who or "?"))
+   elseif row.action == "resume" and policy.resume(run.h) then
+      add_event(run, row.time, "continue", nil, nil, "as it was then, by " .. (row.who or "?"))
    end
    if forget then
-      policy.forget(run.h, { r.node })
+      policy.forget(run.h, { row.node })
    end
 end
 
@@ -142,13 +146,13 @@ local function pass_time(run, from, to)
    end
    for now = from + TICK_S, to - 1, TICK_S do
       if next(run.held) then
-         decide(run, now)
+         decide_now(run, now)
       end
    end
 end
 
-local function take_verdict(run, r)
-   local v, c = verdict_of(run.o, r)
+local function take_verdict(run, row)
+   local v, c = verdict_of(run.o, row)
    if not c then
       run.sums.unknown = run.sums.unknown + 1
       return
@@ -157,29 +161,30 @@ local function take_verdict(run, r)
       run.sums.verdicts = run.sums.verdicts + 1
    end
    run.standing[c] = v
-   decide(run, r.time)
+   decide_now(run, row.time)
 end
 
 --- Play history again.
--- @param o table: topology, settings (the `policy` section), cluster (policy.cluster's, with the
---   site's partitions), since, till (seconds), before (the last verdict row of each component
+-- @param options table: topology, settings (the `policy` section), cluster (policy.cluster's, with
+--   the site's partitions), since, till (seconds), before (the last verdict row of each component
 --   before since), verdicts, actions (rows since then, in order), decode (JSON → table)
 -- @return list of { time, what, node, component, why }; sums: verdicts, drains, nodes, at_once,
 --   node_hours, releases, flaps, stops, held (rule → nodes), measures (word → components), really
 --   (action → how often, as stored), unknown (rows of components the topology has not)
-function replay.run(o)
-   local run = { o = o, h = policy.history(), standing = {}, held = {}, nodes = {}, measures = {},
+function replay.run(options)
+   local run = { o = options, h = policy.history(), standing = {}, held = {}, nodes = {},
+      measures = {},
       list = {}, sums = { verdicts = 0, drains = 0, at_once = 0, node_hours = 0, releases = 0,
          flaps = 0, stops = 0, held = {}, measures = {}, really = {}, unknown = 0 } }
-   for _, r in ipairs(o.before) do
-      local v, c = verdict_of(o, r)
+   for _, r in ipairs(options.before) do
+      local v, c = verdict_of(options, r)
       if c then
          run.standing[c] = v
       end
    end
-   local last = o.since
-   decide(run, last)
-   for _, r in ipairs(merged(o)) do
+   local last = options.since
+   decide_now(run, last)
+   for _, r in ipairs(merge_rows(options)) do
       pass_time(run, last, r.time)
       last = r.time
       if r.verdict then
@@ -188,9 +193,9 @@ function replay.run(o)
          take_action(run, r.action)
       end
    end
-   pass_time(run, last, o.till)
+   pass_time(run, last, options.till)
    for node in pairs(run.h.drained) do
-      run.sums.node_hours = run.sums.node_hours + (o.till - run.h.drained[node].time) / 3600
+      run.sums.node_hours = run.sums.node_hours + (options.till - run.h.drained[node].time) / 3600
    end
    for _, what in pairs(run.measures) do
       run.sums.measures[what] = (run.sums.measures[what] or 0) + 1

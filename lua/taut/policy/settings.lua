@@ -4,51 +4,51 @@
 
 local ON_EVENT_MAX = 64 -- arguments
 
-local function whole(v)
-   return type(v) == "number" and v % 1 == 0
+local function whole_number(value)
+   return type(value) == "number" and value % 1 == 0
 end
 
 -- { "/path/of/program", "argument", … } or false
-local function command(v)
-   if v == false then
+local function check_command(value)
+   if value == false then
       return false
    end
    local what = 'a list { "/path/of/the/program", "argument", … } of at most 64 texts, or false'
-   if type(v) ~= "table" or #v == 0 or #v > ON_EVENT_MAX or type(v[1]) ~= "string"
-      or v[1]:sub(1, 1) ~= "/" then
+   if type(value) ~= "table" or #value == 0 or #value > ON_EVENT_MAX or type(value[1]) ~= "string"
+      or value[1]:sub(1, 1) ~= "/" then
       return nil, what
    end
    local n = 0
-   for key, word in pairs(v) do
+   for key, word in pairs(value) do
       n = n + 1
-      if not whole(key) or type(word) ~= "string" or word:find "\0" then
+      if not whole_number(key) or type(word) ~= "string" or word:find "\0" then
          return nil, what
       end
    end
-   return n == #v and v or nil, what
+   return n == #value and value or nil, what
 end
 
-local function site_function(v)
-   if v == false or type(v) == "function" then
-      return v
+local function site_function(value)
+   if value == false or type(value) == "function" then
+      return value
    end
    return nil, "a function, or false"
 end
 
 -- Settings that a partition may have for itself.
-local function partition_rules(c)
+local function partition_rules(checks)
    return {
-      mode = { nil, c.mode },
-      cap_share = { nil, c.number(0, 1) },
-      cap_nodes = { nil, c.number(0, 1e6, true) },
-      per_hour = { nil, c.or_off(c.number(0, 1e6, true)) },
-      capability_hold = { nil, c.flag },
+      mode = { nil, checks.mode },
+      cap_share = { nil, checks.number(0, 1) },
+      cap_nodes = { nil, checks.number(0, 1e6, true) },
+      per_hour = { nil, checks.or_off(checks.number(0, 1e6, true)) },
+      capability_hold = { nil, checks.flag },
    }
 end
 
 -- { NAME = { cap_nodes = 2, … }, … }
-local function partitions(c)
-   local rules = partition_rules(c)
+local function partitions(checks)
+   local rules = partition_rules(checks)
    local what = "a table of tables: { PARTITION = { mode =, cap_share =, cap_nodes =, " ..
       "per_hour =, capability_hold = }, … }"
    return function(v)
@@ -78,23 +78,23 @@ local function partitions(c)
    end
 end
 
---- @param c the checks of taut/config/values.lua
+--- @param checks the checks of taut/config/values.lua
 -- @return name → { default, check }
-local function rules(c)
+local function setting_rules(checks)
    return {
-      router_link = { "avoid", c.one_of("avoid", "drain", "drain_exposed") },
-      cap_share = { 0.01, c.number(0, 1) },
-      cap_nodes = { nil, c.number(0, 1e6, true) },
-      per_hour = { 3, c.or_off(c.number(0, 1e6, true)) },
-      at_cap = { "stop", c.one_of("stop", "wait") },
-      partitions = { {}, partitions(c) },
-      capability_hold = { true, c.flag },
-      resume_after_clean = { false, c.or_off(c.number(1, 1000, true)) },
+      router_link = { "avoid", checks.one_of("avoid", "drain", "drain_exposed") },
+      cap_share = { 0.01, checks.number(0, 1) },
+      cap_nodes = { nil, checks.number(0, 1e6, true) },
+      per_hour = { 3, checks.or_off(checks.number(0, 1e6, true)) },
+      at_cap = { "stop", checks.one_of("stop", "wait") },
+      partitions = { {}, partitions(checks) },
+      capability_hold = { true, checks.flag },
+      resume_after_clean = { false, checks.or_off(checks.number(1, 1000, true)) },
       measure = { false, site_function },
       hold = { false, site_function },
-      on_event = { false, command },
-      on_event_user = { "nobody", c.text },
+      on_event = { false, check_command },
+      on_event_user = { "nobody", checks.text },
    }
 end
 
-return rules
+return setting_rules
