@@ -163,7 +163,7 @@ local function settings_of(path, given)
 end
 
 -- One section alone: these settings over the defaults.
-local function section(name, given)
+local function section_with(name, given)
    local out = overlay.defaults(settings.all[name])
    local ok, err = overlay.take({ hints = {}, numbers = {} }, out, given,
       settings.all[name], name)
@@ -173,13 +173,13 @@ end
 --- The `diagnosis` section alone: these settings over the defaults.
 -- @return settings, or nil and what is wrong
 function config.diagnosis(given)
-   return section("diagnosis", given)
+   return section_with("diagnosis", given)
 end
 
 --- The `policy` section alone: these settings over the defaults.
 -- @return settings, or nil and what is wrong
 function config.policy(given)
-   return section("policy", given)
+   return section_with("policy", given)
 end
 
 --- Only what concerns the fabric, for a command that sweeps by itself: defaults where there is no

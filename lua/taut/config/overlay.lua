@@ -34,7 +34,7 @@ local function place_of(from, section, name)
       or ""
 end
 
-local function expected(from, section, name, what, got)
+local function refuse_value(from, section, name, what, got)
    return nil, ("%s%s: expected %s, got %s"):format(place_of(from, section, name),
       full_name(section, name), what, type(got) == "string" and '"' .. got .. '"' or tostring(got))
 end
@@ -69,7 +69,7 @@ local function take_one(from, out, rule, section, name, value)
    end
    local v, what, got = rule[2](value)
    if v == nil then
-      return expected(from, section, name, what, got or value)
+      return refuse_value(from, section, name, what, got or value)
    end
    if rule.model and not from.is_model then
       from.numbers[#from.numbers + 1] = full_name(section, name)
@@ -91,7 +91,7 @@ function overlay.take(from, out, given, known, section)
       elseif is_setting(rule) then
          ok, err = take_one(from, out, rule, section, name, value)
       elseif type(value) ~= "table" then
-         return expected(from, nil, name, "a table { … }", value)
+         return refuse_value(from, nil, name, "a table { … }", value)
       else
          ok, err = overlay.take(from, out[name], value, rule, name)
       end

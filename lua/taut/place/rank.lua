@@ -50,7 +50,7 @@ function rank.is_better(one, other, best)
    return one.nodes[1] < other.nodes[1]
 end
 
-local function sort(list)
+local function sort_by_score(list)
    local best = best_of(list)
    table.sort(list, function(one, other) return rank.is_better(one, other, best) end)
 end
@@ -131,14 +131,14 @@ function rank.sort(topo, list, pattern, options, free, redo)
       end
    end
    list = kept
-   sort(list)
+   sort_by_score(list)
    local tries = free and math.min(MOST_TRIES, WORK // #topo.components) or 0
    for i = 1, math.min(IMPROVED, #list) do
       if tries >= 16 and #list[i].nodes > 1 then
          list[i] = improve_candidate(topo, list[i], free, pattern, options, tries // IMPROVED, redo)
       end
    end
-   sort(list)
+   sort_by_score(list)
    return list
 end
 

@@ -145,7 +145,7 @@ local function too_few(count, words, left)
 end
 
 -- Go through the steps; the nodes that are left, or which step leaves too few.
-local function narrow(advice, args, count, steps, soon)
+local function narrow_nodes(advice, args, count, steps, soon)
    if #steps == 0 and not soon and not args.reservation and not args.off then
       local n = 0
       for _ in pairs(advice.view.free) do
@@ -266,7 +266,7 @@ function request.check(advice, args, now)
    end
    local soon = args.start == "soon" and now + 60 * (args.within or WITHIN_MIN) or nil
    local free
-   free, err = narrow(advice, args, count, steps, soon)
+   free, err = narrow_nodes(advice, args, count, steps, soon)
    if not free then
       return nil, err
    end

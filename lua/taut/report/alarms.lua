@@ -7,7 +7,7 @@ local alarms = {}
 
 local GO_ON = "; `taut policy continue` goes on"
 
---- @param s answer of `status`
+--- @param status answer of `status`
 -- @return array of { word, text }, the first the one that matters most
 function alarms.of(status)
    local list = {}

@@ -43,7 +43,7 @@ local function parse_oklab(text)
       0.0259040371 * l + 0.7827717662 * m - 0.8086757660 * s }
 end
 
-local function to_text(lab)
+local function text_of_oklab(lab)
    local l = (lab[1] + 0.3963377774 * lab[2] + 0.2158037573 * lab[3]) ^ 3
    local m = (lab[1] - 0.1055613458 * lab[2] - 0.0638541728 * lab[3]) ^ 3
    local s = (lab[1] - 0.0894841775 * lab[2] - 1.2914855480 * lab[3]) ^ 3
@@ -68,7 +68,7 @@ function colour.scale(list)
       for k = 1, 3 do
          lab[k] = a[k] + (b[k] - a[k]) * f
       end
-      return to_text(lab)
+      return text_of_oklab(lab)
    end
 end
 

@@ -5,12 +5,12 @@ local sys = require "taut.sys"
 local report = {}
 
 -- Characters, not bytes: the multiplication sign is one column wide.
-local function width(text)
+local function text_width(text)
    return utf8.len(text) or #text
 end
 
 local function pad_cell(text, columns, right)
-   local space = (" "):rep(columns - width(text))
+   local space = (" "):rep(columns - text_width(text))
    return right and space .. text or text .. space
 end
 
@@ -22,11 +22,11 @@ function report.table(heads, rows)
    for i, h in ipairs(heads) do
       right[i] = h:sub(1, 1) == ">"
       titles[i] = right[i] and h:sub(2) or h
-      wide[i] = width(titles[i])
+      wide[i] = text_width(titles[i])
    end
    for _, row in ipairs(rows) do
       for i, cell in ipairs(row) do
-         wide[i] = math.max(wide[i], width(cell))
+         wide[i] = math.max(wide[i], text_width(cell))
       end
    end
    local columns = sys.isatty(1) and sys.columns() or math.huge
@@ -36,7 +36,7 @@ function report.table(heads, rows)
          parts[i] = pad_cell(cell, wide[i], right[i])
       end
       local text = table.concat(parts, "  "):gsub("%s+$", "")
-      if width(text) > columns then
+      if text_width(text) > columns then
          text = text:sub(1, utf8.offset(text, columns) - 1) .. "~"
       end
       print(text)
@@ -54,7 +54,7 @@ end
 function report.lines(text, first, indent)
    local lines, line, begin = {}, first, first
    for word in text:gmatch "%S+" do
-      if width(line) > width(begin) and width(line) + 1 + width(word) > 79 then
+      if text_width(line) > text_width(begin) and text_width(line) + 1 + text_width(word) > 79 then
          lines[#lines + 1] = line
          line, begin = indent, indent
       end
@@ -98,7 +98,7 @@ end
 --- A line as far as the terminal goes.
 function report.cut(line)
    local columns = sys.columns()
-   return width(line) > columns and line:sub(1, utf8.offset(line, columns) - 1) .. "~" or line
+   return text_width(line) > columns and line:sub(1, utf8.offset(line, columns) - 1) .. "~" or line
 end
 
 --- "n1, n2 and 5 more"

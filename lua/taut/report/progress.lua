@@ -42,7 +42,7 @@ local function draw_bar(self, done, all)
    self.wide = #text
 end
 
-local function line(self, done, all)
+local function progress_line(self, done, all)
    local now = loop.time()
    if now - self.said >= LINE_S or done == all then
       self.said = now
@@ -71,7 +71,7 @@ function Progress:round(message)
    if message.done and self.how == "bar" then
       draw_bar(self, message.done, message.phases)
    elseif message.done and self.how == "lines" then
-      line(self, message.done, message.phases)
+      progress_line(self, message.done, message.phases)
    end
 end
 

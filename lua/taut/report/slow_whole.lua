@@ -13,8 +13,8 @@ local FORM = {
    new = { "class %s has a new kind of nodes", "%s: %d components never did better than this" },
 }
 
---- @param w { kind, of = name, way = "out of" or "into" a router, n, total } (diagnose/whole.lua);
---   or a text, as records have it
+--- @param whole { kind, of = name, way = "out of" or "into" a router, n, total }
+--   (diagnose/whole.lua); or a text, as records have it
 -- @return with the figures of today; without them
 function slow_whole.text(whole)
    if type(whole) == "string" then

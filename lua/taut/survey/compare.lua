@@ -42,7 +42,7 @@ local function tests_now(survey)
    return best, order
 end
 
---- @param o as in outcome.of; survey.last: rows of schema.last_audit
+--- @param survey as in outcome.of; survey.last: rows of schema.last_audit
 -- @return { time, since = when the compared tests were made, the newest and the oldest, changed =
 --   array of { link, src, dst, was_Bps, now_Bps }, same = how many others }; nil where nothing was
 --   measured before

@@ -245,7 +245,7 @@ function Surveys:reload(options)
    end
 end
 
---- @param o {
+--- @param options {
 --   topology, cluster, coverage, lists = of wire/node_lists.lua,
 --   settings, checks, diagnosis = these sections of the configuration (settings: `survey`),
 --   checks_on = function() that says whether tautd checks at all,

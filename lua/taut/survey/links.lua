@@ -106,7 +106,7 @@ local function solo_tests(topo, by, rail, group, turn, covered, options)
 end
 
 -- How many senders fill a link: more show nothing more, and each has less.
-local function senders(topo, test)
+local function count_senders(topo, test)
    local injection = math.min(topo.capacity[test.route[1]], topo.capacity[test.route[#test.route]])
    return math.max(2, math.ceil(topo.capacity[test.link] / injection - 1e-9))
 end
@@ -116,7 +116,7 @@ end
 local function shared_test(topo, by, test, turn)
    local from, to = by[test.from_router] or {}, by[test.to_router] or {}
    local group, first = {}, turn or 0
-   for i = 1, math.min(#from, #to, senders(topo, test)) do
+   for i = 1, math.min(#from, #to, count_senders(topo, test)) do
       local at = i + first - 1
       local s = make_test(topo, from[at % #from + 1], to[at % #to + 1], { kind = "audit S",
          sending = "S", link = test.link, rail = test.rail, again = turn and true or nil,

@@ -16,7 +16,7 @@ local LIST_MAX = 500     -- links named in one list
 ---------------------------------------------------------------- summaries
 
 -- The most that the audit's tests could show of each component: capacity where they fill it.
-local function showable(survey)
+local function most_showable(survey)
    return slow.most(survey, function(test) return test.planned_Bps end,
       function(_, component) return type(component) == "number" end)
 end
@@ -145,9 +145,9 @@ local function is_complete(survey, found, open_in_sets)
       and found.unsearched == 0 and not (survey.plan.everyone and found.unreached > 0)
 end
 
---- @param o topo, results (judged tests), plan (links.plan), diagnosis (settings), last (rows of
---   the last audit, or nil), needed (how often a low test must be low again), ended (why it ended
---   early), missing, unknown (node names); breathe (optional)
+--- @param survey topo, results (judged tests), plan (links.plan), diagnosis (settings), last (rows
+--   of the last audit, or nil), needed (how often a low test must be low again), ended (why it
+--   ended early), missing, unknown (node names); breathe (optional)
 -- @return table for the owner: slow, doubtful, passing, unexplained, unmeasured, measured, links,
 --   in_sets, sets, sets_measured (of links that flows are hashed to), unreached, unsearched,
 --   summary, dim, compare, complete, tests, void
@@ -168,7 +168,7 @@ function outcome.of(survey)
       sets_measured = set_counts.measured,
       unreached = survey.plan.sure and n.untested or 0, unsearched = survey.plan.sure and 0
          or n.untested,
-      summary = summary_of(survey), dim = dim_links(survey, showable(survey)),
+      summary = summary_of(survey), dim = dim_links(survey, most_showable(survey)),
          compare = compare.of(survey),
       tests = #survey.results, void = void, missing = survey.missing, unknown = survey.unknown }
    found.complete = is_complete(survey, found, n.open)

@@ -108,18 +108,18 @@ local function take_pair(self, src, dst, links, sets)
       return false
    end
    local is_set = #sets > 0 and #links == 0
-   local function make(flow)
+   local function make_test(flow)
       return self.make(self.topo, src, dst, { kind = "audit E", sending = "E", link = links[1],
          links = links, far = true, rail = self.rail, sets = #sets > 0 and sets or nil,
          streams = is_set and not flow and streams_of(sets) or nil, flow = flow,
          again = flow and flow > 1 or nil })
    end
    if is_set and self.topo:hashes(sets[1][1]) then
-      if not search.add_flows(self.items, sets, make) then
+      if not search.add_flows(self.items, sets, make_test) then
          return false
       end
    else
-      local t = make()
+      local t = make_test()
       if not t then
          return false -- no way back, or the like
       end
@@ -274,7 +274,7 @@ end
 
 ---------------------------------------------------------------- all of it
 
-local function new(topo, nodes, options)
+local function new_search(topo, nodes, options)
    local routers = tables.size(options.by)
    local step = math.max(1, #nodes // math.max(1, routers))
    return { topo = topo, nodes = nodes, rail = options.rail, by = options.by,
@@ -292,7 +292,7 @@ end
 -- @return array of tests, how many links are left, and whether it is sure that they are out of
 --   reach of these nodes
 function search.find(topo, nodes, options)
-   local self = new(topo, nodes, options)
+   local self = new_search(topo, nodes, options)
    sweep_pairs(self, BARREN)
    link_by_link(self)
    if next(self.hashed) then

@@ -232,7 +232,7 @@ local function run_rounds(self)
    return why
 end
 
---- @param o key, kind, purpose, job, step, uid, admin, wanted (names), nodes_text,
+--- @param options key, kind, purpose, job, step, uid, admin, wanted (names), nodes_text,
 --   on_over(session), on_dismissed(conn)
 function session.new(options)
    local self = setmetatable(options, Session)

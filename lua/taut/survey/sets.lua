@@ -79,7 +79,7 @@ local function collect_sets(survey)
    return list
 end
 
-local function capacity(survey, members)
+local function least_capacity(survey, members)
    local least = math.huge
    for _, c in ipairs(members) do
       least = math.min(least, survey.topo.capacity[c])
@@ -87,7 +87,7 @@ local function capacity(survey, members)
    return least
 end
 
-local function describe(survey, set, ties)
+local function describe_set(survey, set, ties)
    local low, flows, best, names = 0, 0, nil, json.array {}
    for _, pair in ipairs(set.mixed) do
       low, flows = low + #pair.low, flows + pair.flows
@@ -98,7 +98,7 @@ local function describe(survey, set, ties)
    for i, other in ipairs(ties) do
       names[i] = stages.text({ other.members }, survey.topo.components)
    end
-   local cap = capacity(survey, set.members)
+   local cap = least_capacity(survey, set.members)
    return { component = stages.text({ set.members }, survey.topo.components),
       left = math.min(1, best.bw_Bps / cap), measured_Bps = best.bw_Bps, capacity_Bps = cap,
       tests = low, ["or"] = names, src = best.src_name, dst = best.dst_name,
@@ -123,8 +123,8 @@ local function low_flows(set)
    return n
 end
 
---- @param o topo, results (judged tests), diagnosis (settings), needed, each(list): an iterator
---   like ipairs
+--- @param survey topo, results (judged tests), diagnosis (settings), needed, each(list): an
+--   iterator like ipairs
 -- @return rows as those of slow.lua; { all, measured = with flows enough } of sets; map link → true
 --   of those in measured sets
 function sets.of(survey)
@@ -155,7 +155,7 @@ function sets.of(survey)
       for _, set in ipairs(suspects) do
          ties[#ties + 1] = set ~= best and open_pairs(set, explained) == most and set or nil
       end
-      rows[#rows + 1] = describe(survey, best, ties)
+      rows[#rows + 1] = describe_set(survey, best, ties)
       for _, set in ipairs({ best, table.unpack(ties) }) do
          for _, pair in ipairs(set.mixed) do
             explained[pair] = true

@@ -207,7 +207,7 @@ local function best_of(map)
    return best, most
 end
 
-local function describe(survey, component, set, ties, most)
+local function describe_slow(survey, component, set, ties, most)
    local topo, low = survey.topo, nil
    for t in pairs(set) do
       if not low or (t.ratio or 0) > (low.ratio or 0) then
@@ -256,7 +256,7 @@ local function explain_low(survey, low, well, alive, most)
          return list, without
       end
       local set = tables.copy(map[c])
-      list[#list + 1] = describe(survey, c, set, tied_with(map, c, set, n), most)
+      list[#list + 1] = describe_slow(survey, c, set, tied_with(map, c, set, n), most)
       for other, others in pairs(map) do
          for t in pairs(set) do
             others[t] = nil
@@ -268,8 +268,8 @@ local function explain_low(survey, low, well, alive, most)
    end
 end
 
---- @param o topo, results (judged tests), diagnosis (settings), needed, each(list): an iterator
---   like ipairs
+--- @param survey topo, results (judged tests), diagnosis (settings), needed, each(list): an
+--   iterator like ipairs
 -- @return array of { component, left, measured_Bps, capacity_Bps, tests, or, src, dst, where, kind,
 --   of = how many links, where it is one of a set }; how many low tests were well when measured
 --   again; how many others nothing explains; and low tests that could not be measured again

@@ -49,7 +49,7 @@ function look.partitions(text)
    return list
 end
 
-local function slurm(ask)
+local function ask_slurm(ask)
    local text = ask "scontrol show config"
    if not text then
       return nil
@@ -155,7 +155,7 @@ end
 -- @param answers what Slurm says
 -- @param lldp folder, or nil
 -- @return { wiring, source, why = array of what was tried in vain }
-local function wiring(ask, answers, lldp)
+local function find_wiring(ask, answers, lldp)
    local found = { why = {} }
    each_source(ask, answers, lldp, function(format, path, what)
       if found.wiring then
@@ -180,9 +180,9 @@ end
 -- @return { slurm, interfaces, wiring }, slurm being nil where it does not answer
 function look.around(lldp, ask)
    ask = ask or run_command
-   local s = slurm(ask)
+   local s = ask_slurm(ask)
    return { slurm = s, interfaces = interfaces(ask),
-      wiring = s and wiring(ask, s, lldp) or { why = {} } }
+      wiring = s and find_wiring(ask, s, lldp) or { why = {} } }
 end
 
 return look

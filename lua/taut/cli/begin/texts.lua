@@ -56,7 +56,7 @@ local function notes_of_wiring(wiring)
    return table.concat(lines)
 end
 
-local function topology(found)
+local function topology_text(found)
    local w = found.wiring
    if not w.wiring then
       return assumed_topology(found.slurm, w.why)
@@ -102,7 +102,7 @@ function texts.machine(found)
       "-- To look at: `taut config check`, then `taut doctor` after a few jobs.\n\n"):format(
       s.cluster or "?", s.version or "of unknown version", s.user, #s.nodes,
       s.topology or "not set", partitions(s), authentication(s))
-   return head .. topology(found) ..
+   return head .. topology_text(found) ..
       "\nmode = \"observe\" -- nothing is drained until `taut policy drain`\n"
 end
 

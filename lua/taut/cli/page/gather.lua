@@ -88,7 +88,7 @@ local function only_public(data)
    public.status(data.status)
 end
 
-local function all(request)
+local function gather_all(request)
    local d = { at = os.time(), since = request.since, private = request.private or false,
       status = request_answer(request, "status"), links = request_answer(request, "links").links,
       nodes = request_answer(request, "nodes").nodes,
@@ -116,7 +116,7 @@ end
 --   somebody typed into Slurm and what names jobs, or nil }
 -- @return table of plain data (taut.report.page says what of); or nil and what is wrong
 function gather.all(request)
-   local ok, d = xpcall(all, function(err)
+   local ok, d = xpcall(gather_all, function(err)
       return type(err) == "table" and err or { why = debug.traceback(err) }
    end, request)
    return ok and d or nil, not ok and d.why or nil

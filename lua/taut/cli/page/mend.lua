@@ -156,7 +156,7 @@ end
 
 -- What the first k of them bring on average, at best over k: a repair that brings nothing by itself
 -- stands as high as those that it makes worth while.
-local function worth(queue, from)
+local function best_worth(queue, from)
    local best, sum = 0, 0
    for i = from, #queue do
       sum = sum + queue[i].hours
@@ -177,7 +177,7 @@ local function merge_by_gain(list)
    end)
    local i, k = 1, 1
    while links[i] or others[k] do
-      if links[i] and (not others[k] or worth(links, i) >= others[k].hours) then
+      if links[i] and (not others[k] or best_worth(links, i) >= others[k].hours) then
          out[#out + 1], i = links[i], i + 1
       else
          out[#out + 1], k = others[k], k + 1

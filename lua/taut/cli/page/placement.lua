@@ -28,7 +28,7 @@ local function sample_pairs(count)
 end
 
 -- Links on the way between nodes, on average and at most.
-local function distance(topo, nodes)
+local function mean_distance(topo, nodes)
    local sum, n, most = 0, 0, 0
    for _, p in ipairs(sample_pairs(#nodes)) do
       if p[1] ~= p[2] then
@@ -65,7 +65,7 @@ function placement.add(topo, jobs)
          routers[r] = true
       end
       job.routers = count
-      job.hops_mean, job.hops_most = distance(own, nodes)
+      job.hops_mean, job.hops_most = mean_distance(own, nodes)
    end
 end
 

@@ -165,7 +165,7 @@ local function plain_answer(status, text)
    return status, "text/plain; charset=utf-8", sys.plain(text) .. "\n", HEADERS
 end
 
-local function answer(self, path, asker)
+local function answer_request(self, path, asker)
    if not asker.uid and not is_our_name(asker.host) then
       return plain_answer(421, "this is not the host that you asked for")
    elseif path ~= "/" then
@@ -191,7 +191,7 @@ end
 ---------------------------------------------------------------- the command
 
 -- May we ask in others' names?  Root, SlurmUser and tautd's user may.
-local function look(self)
+local function look_at_rights(self)
    if self.o.server then
       return nil, "tautd does not run on this host: run it there, and come by `ssh -L`"
    end
@@ -212,7 +212,7 @@ local function start_maker(self)
          sys.paths.luadir .. "/taut/cli/page/maker_process.lua" } }
 end
 
-local function say(args, where, server)
+local function print_where(args, where, server)
    if where.path then
       print(("serving on %s; a browser reaches it through a proxy or `ssh -L 8680:%s`"):format(
          where.path, where.path))
@@ -231,12 +231,12 @@ function command.run(args)
    local self = { o = ask.at(args), every = args.every or 30, private = args.private or false,
       pages = {}, failed = {}, making = {} }
    self.o.timeout_ms = ASK_MS
-   local ok, err = look(self)
+   local ok, err = look_at_rights(self)
    local server
    if ok then
       server, err = loop.http { path = where.path, mode = args.mode or MODE, host = where.host,
          port = where.port, timeout_ms = TIMEOUT_MS, max_conns = 64,
-         on_get = function(path, asker) return answer(self, path, asker) end }
+         on_get = function(path, asker) return answer_request(self, path, asker) end }
    end
    if not server then
       report.complain("serve: ", err)
@@ -245,7 +245,7 @@ function command.run(args)
    start_maker(self)
    loop.signal("TERM", loop.stop)
    loop.signal("INT", loop.stop)
-   say(args, where, server)
+   print_where(args, where, server)
    loop.run()
    self.maker:stop()
    server:close()

@@ -61,7 +61,7 @@ local function reasons_in_words(candidate)
 end
 
 -- "nid[00004,00012-00013]" as aprun has it: "4,12-13".
-local function nids(list)
+local function numbers_for_aprun(list)
    return (list:gsub("[nid%[%]]", ""):gsub("0*(%d+)", "%1"))
 end
 
@@ -71,7 +71,8 @@ local function launch_command(answer, args)
    if args.job then
       return ("scontrol update JobId=%d ReqNodeList=%s"):format(args.job, list)
    elseif answer.alps == "alps" then
-      return ("qsub -l mppwidth=%d,mppnppn=1,mppnodes=%s …"):format(answer.count, nids(list))
+      return ("qsub -l mppwidth=%d,mppnppn=1,mppnodes=%s …"):format(answer.count,
+         numbers_for_aprun(list))
    end
    return ("sbatch -N %d --nodelist=%s …"):format(answer.count, list)
 end
@@ -107,7 +108,8 @@ local function print_answer(answer, args)
    end
    print(launch_command(answer, args))
    if answer.alps then
-      print(("aprun -n %d -N 1 -L %s …"):format(answer.count, nids(answer.candidates[1].nodelist)))
+      print(("aprun -n %d -N 1 -L %s …"):format(answer.count,
+         numbers_for_aprun(answer.candidates[1].nodelist)))
    end
 end
 

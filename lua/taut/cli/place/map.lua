@@ -111,7 +111,7 @@ local function gain_in_words(mapped)
       :format(mapped.best.name, report.percent(mapped.best.time_s / mapped.block.time_s))
 end
 
-local function describe(job)
+local function describe_job(job)
    local P = job.P
    local most, least = job.per[1], job.per[#job.per]
    return ("%s of %s%s on %s, %s on each"):format(P.name, report.count(P.ranks, "rank"),
@@ -168,7 +168,7 @@ function map.run(args)
       report.complain("map: ", err)
       return err:find "has no node '" and 1 or 2
    end
-   job.words = describe(job)
+   job.words = describe_job(job)
    local d = rankmap.search(job)
    if d.best.lost > 0 then
       report.complain(("map: %d pairs of ranks have no route between their nodes"):format(

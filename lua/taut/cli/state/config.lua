@@ -53,14 +53,14 @@ local function say_dry_run(answer)
 end
 
 -- What reload would do.
-local function dry_run(args)
+local function show_dry_run(args)
    local d, code = ask.tautd(args, "reload", { dry_run = true })
    return d and say_dry_run(d) or code or 0
 end
 
 function command.run(args)
    if args.action == "reload" and args.dry_run then
-      return dry_run(args)
+      return show_dry_run(args)
    elseif args.action == "reload" then
       local d, code = ask.tautd(args, "reload")
       if d then

@@ -83,7 +83,7 @@ local function print_row(observation, is_first)
    end
 end
 
-local function complain(args, reader)
+local function complain_of_lines(args, reader)
    for _, note in ipairs(reader.notes) do
       io.stderr:write(("%s:%d: %s\n"):format(args.file, note.line, note.text))
    end
@@ -108,7 +108,7 @@ function ingest.run(args)
       report.complain("ingest: ", err)
       return tables.has(formats.names(), args.format) and 1 or 2
    end
-   complain(args, reader)
+   complain_of_lines(args, reader)
    if args.record and not record_list(args, list) then
       return 1
    end

@@ -167,25 +167,25 @@ local function say_open_ports(answer)
 end
 
 local function print_troubles(answer)
-   local function say(what, text)
+   local function print_trouble(what, text)
       if text then
          report.wrap(text, ("%-11s "):format(what), (" "):rep(12))
       end
    end
-   say("clock", answer.clock)
-   say("clocks", refused_clocks(answer.clocks_refused or {}))
-   print_server(answer, say)
-   print_pruned(answer, say)
-   say("hint", answer.hint)
-   say("metrics", answer.metrics_error)
-   say("on_event", answer.on_event.error and ("%s: %s"):format(answer.on_event.program or "-",
-      answer.on_event.error))
-   say("config", answer.config_error and "not taken: " .. answer.config_error)
+   print_trouble("clock", answer.clock)
+   print_trouble("clocks", refused_clocks(answer.clocks_refused or {}))
+   print_server(answer, print_trouble)
+   print_pruned(answer, print_trouble)
+   print_trouble("hint", answer.hint)
+   print_trouble("metrics", answer.metrics_error)
+   print_trouble("on_event", answer.on_event.error and ("%s: %s"):format(answer.on_event.program
+      or "-", answer.on_event.error))
+   print_trouble("config", answer.config_error and "not taken: " .. answer.config_error)
    local refused = answer.refused > 0 or answer.refused_streams > 0
-   say("refused", refused and ("%s, %s that no plan asked for"):format(
+   print_trouble("refused", refused and ("%s, %s that no plan asked for"):format(
       report.count(answer.refused, "message"), report.count(answer.refused_streams, "stream")))
-   print_attackers(answer, say)
-   say("ports", say_open_ports(answer))
+   print_attackers(answer, print_trouble)
+   print_trouble("ports", say_open_ports(answer))
 end
 
 local function print_fabric(answer)

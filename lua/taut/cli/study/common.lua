@@ -100,7 +100,7 @@ function common.setup_links(parser)
       :convert(common.whole(1, 1000))
 end
 
-local function part(text)
+local function parse_part(text)
    local k, n = text:match "^(%d+)/(%d+)$"
    k, n = math.tointeger(tonumber(k)), math.tointeger(tonumber(n))
    if not k or k < 1 or n < k or n > work.MOST_PARTS then
@@ -116,7 +116,7 @@ function common.setup_work(parser)
    parser:option("-j --jobs"):description "So many processes, with --work.":argname "<n>"
       :convert(common.whole(1, 256))
    parser:option("--part"):description "Only this part of the tasks, with --work: K/N."
-      :argname "<part>":convert(part)
+      :argname "<part>":convert(parse_part)
    parser:option("--sbatch"):description(
       "Write a job array of so many parts, and its collecting job, into --work; do nothing else.")
       :argname "<parts>":convert(common.whole(1, work.MOST_PARTS))

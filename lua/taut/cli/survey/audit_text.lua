@@ -51,7 +51,7 @@ end
 
 local MODES = { E = "", S = "shared " }
 
-local function summary(list)
+local function print_summary(list)
    for _, s in ipairs(list) do
       local class = s.class == "--" and "same router" or s.class
       print(("Bandwidth %s %smin: %s on %s max: %s on %s avg: %s"):format(class,
@@ -107,7 +107,7 @@ function audit.compared(c)
          or "the audit of " .. clock_time(c.time), report.count(#c.changed, "measurement"), c.same)
 end
 
-local function compare(comparison)
+local function print_comparison(comparison)
    if not comparison then
       return
    end
@@ -122,7 +122,7 @@ end
 -- @param found what survey/outcome.lua says
 -- @param why it ended early, or nil
 function audit.print(found, why)
-   summary(found.summary)
+   print_summary(found.summary)
    slow_lines(found.slow)
    for _, d in ipairs(found.doubtful) do
       print(("Doubtful: %s to %s%s: %s of %s MB/s, and it could not be measured again"):format(
@@ -140,7 +140,7 @@ function audit.print(found, why)
    if found.unmeasured_count > #found.unmeasured then
       print(("Not measured: %d more"):format(found.unmeasured_count - #found.unmeasured))
    end
-   compare(found.compare)
+   print_comparison(found.compare)
    print(("Audit%s: %s"):format(why and (" (" .. why .. ")") or "", audit.counts(found)))
 end
 

@@ -152,7 +152,7 @@ local LOADED = 5   -- links that carry more, named in text
 local LOST = 5     -- pairs of routers without a route, named in text
 
 -- What --fail supposes, and what follows; nil without it.
-local function supposed(scene)
+local function what_is_supposed(scene)
    local topo, r = scene.topo, scene.rerouted
    if not r then
       return nil
@@ -215,7 +215,7 @@ function common.footer(scene, is_said)
    if scene.note then
       report.complain(scene.note)
    end
-   local d = supposed(scene)
+   local d = what_is_supposed(scene)
    if not d then
       return
    end
@@ -232,7 +232,7 @@ end
 --- Print an answer as JSON, with the fabric's name where there are several; with --fail what it
 -- supposes and what follows in `supposed`.
 function common.json(scene, data)
-   data.supposed = supposed(scene)
+   data.supposed = what_is_supposed(scene)
    data.fabric = scene.fabric and scene.fabric.name
    if scene.answers then -- of several fabrics, which are printed together
       scene.answers[data.fabric] = data

@@ -33,7 +33,7 @@ end
 
 -- How many routes of each node use c, or may, where it sends and where it receives; of a tx or rx,
 -- or more than one component, only whether there can be any.
-local function crossing(topo, list)
+local function count_crossing(topo, list)
    local c = list[1]
    if #list > 1 then
       local all = tables.fill(1, #topo.nodes, function() return 1 end)
@@ -64,7 +64,7 @@ end
 -- Nodes whose routes use c, and where to: array of { from, to = array }; the number of nodes looked
 -- at when these are not all.  Nodes of one router use the same links.
 local function routes_over(topo, parts, most)
-   local from, to = crossing(topo, parts)
+   local from, to = count_crossing(topo, parts)
    local set, is_links = tables.set(parts), #parts == 1 and topo:is_link(parts[1])
    local list, candidates, by_router, t, walked = {}, {}, {}, {}, 0
    for b, n in ipairs(to) do

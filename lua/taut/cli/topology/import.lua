@@ -58,7 +58,7 @@ function command.setup(parser)
    parser:flag("-v --verbose"):description "All lines that were passed over, not one of a kind."
 end
 
-local function complain(what, ...)
+local function print_remark(what, ...)
    report.complain(what:format(...))
 end
 
@@ -75,15 +75,15 @@ local function say_notes(wiring, is_verbose)
    end
    for _, k in ipairs(order) do
       local n = k.first
-      complain("%s:%d: %s%s", n.file or wiring.source, n.line, n.text, k.count > 1 and
+      print_remark("%s:%d: %s%s", n.file or wiring.source, n.line, n.text, k.count > 1 and
          (" (and %s like it, --verbose)"):format(report.count(k.count - 1, "line")) or "")
    end
 end
 
 local function say_what_it_is(wiring, found, is_verbose)
-   complain("%s: %s", wiring.source, recognise.words(found))
+   print_remark("%s: %s", wiring.source, recognise.words(found))
    for _, m in ipairs(found.misfits) do
-      complain("does not fit: %s", m)
+      print_remark("does not fit: %s", m)
    end
    say_notes(wiring, is_verbose)
 end
@@ -94,7 +94,7 @@ function command.run(args)
    if args.nodes then
       nodes, err = hostlist.expand(args.nodes)
       if not nodes then
-         complain("--nodes: %s", err)
+         print_remark("--nodes: %s", err)
          return 2
       end
    end
@@ -102,31 +102,31 @@ function command.run(args)
    w, err = import.read(args.format, args.file, { with = args.with, nodes = nodes,
       topology = args.topology })
    if not w then
-      complain("%s", err)
+      print_remark("%s", err)
       return tables.any(import.formats(), function(format) return format.name == args.format end)
          and 1 or args.format == "auto" and 1 or 2
    end
    local found = recognise.kind(w)
    say_what_it_is(w, found, args.verbose)
    if #w.nodes == 0 then
-      complain("%s", import.lacks_nodes(w))
+      print_remark("%s", import.lacks_nodes(w))
       return 1
    elseif #w.cables == 0 and #w.routers > 1 then
-      complain("%s: no cable between %d routers, expected a file that has them", w.source,
+      print_remark("%s: no cable between %d routers, expected a file that has them", w.source,
          #w.routers)
       return 1
    end
    local text, kind, why = write.text(w, found, { as = args.as, capacity = args.capacity })
    if why then
-      complain("%s: written as a graph: %s", w.source, why)
+      print_remark("%s: written as a graph: %s", w.source, why)
    elseif kind ~= "graph" and found.missing and #found.missing > 0 then
-      complain("%s: written as a %s, of which %s down", w.source, kind,
+      print_remark("%s: written as a %s, of which %s down", w.source, kind,
          #found.missing == 1 and "1 cable is" or #found.missing .. " cables are")
    end
    local ok
    ok, err = output.write(args.output, text)
    if not ok then
-      complain("%s", err)
+      print_remark("%s", err)
       return 1
    end
    return 0

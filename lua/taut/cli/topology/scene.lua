@@ -220,7 +220,7 @@ local function look_at_machine(args)
 end
 
 -- The same, of one fabric alone.
-local function narrow(self, fabric)
+local function narrow_to_fabric(self, fabric)
    local own = tables.copy(self)
    own.topo, own.fabric, own.whole = fabric.topo, fabric, self.topo
    for _, key in ipairs { "state", "left", "loss", "around" } do
@@ -306,7 +306,7 @@ function scene.each(args, names)
       local fails = f and args.fail or tables.filter(args.fail or {}, function(text)
          return has_name(one, text)
       end)
-      list[i], err = take_failures(narrow(self, one), fails)
+      list[i], err = take_failures(narrow_to_fabric(self, one), fails)
       if not list[i] then
          return nil, err
       end
@@ -331,7 +331,7 @@ function scene.open(args)
    if not self or f == nil then
       return nil, err
    end
-   return take_failures(f and narrow(self, f) or self, args.fail)
+   return take_failures(f and narrow_to_fabric(self, f) or self, args.fail)
 end
 
 --- The same for a command that can look at one fabric only, which is to be named where there are

@@ -75,7 +75,7 @@ end
 local ROUTERS = 2000 -- with nodes; of more, all are looked at from some
 
 -- The most links between two nodes; whether only some were looked at.
-local function diameter(topo)
+local function longest_route(topo)
    local list, most = {}, 0
    for r = 0, topo.routers - 1 do
       list[#list + 1] = topo:on_router(r)[1]
@@ -119,7 +119,7 @@ local function machine_data(scene)
    for c = 1, #topo.components do
       links = links + (topo:is_link(c) and 1 or 0)
    end
-   local most, is_sample = diameter(topo)
+   local most, is_sample = longest_route(topo)
    return { file = scene.path, kind = topo.kind_name, dims = topo.dims and json.array(topo.dims),
       nodes = #topo.nodes, rails = topo.rails, routers = topo.routers,
       routers_with_nodes = with_nodes, links = links, epoch = topo.epoch, wiring = topo.wiring,

@@ -48,7 +48,7 @@ local function ask_slurm(self, args, uid, scene, out, reply)
    end)
 end
 
-local function give(self, args, uid, reply)
+local function give_advice(self, args, uid, reply)
    local out, err, scene = self:give(args)
    task.breathe()
    if out and args.ask_slurm and not args.job and not self.cluster.error then
@@ -82,7 +82,7 @@ end
 -- @param guard function(fn, …) that calls fn so that an error becomes an answer
 function ask.answer(self, args, uid, reply, guard)
    self.cluster:fresh(FRESH_S, function()
-      self.asked[#self.asked + 1] = function() guard(give, self, args, uid, reply) end
+      self.asked[#self.asked + 1] = function() guard(give_advice, self, args, uid, reply) end
       if #self.asked == 1 then
          answer_all(self)
       end

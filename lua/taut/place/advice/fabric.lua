@@ -31,7 +31,7 @@ function fabric.update(advice)
    end
 end
 
-local function text(value)
+local function text_or_nil(value)
    return type(value) == "string" and value or nil
 end
 
@@ -73,7 +73,8 @@ end
 -- @param fn function(a, or of several fabrics a of one, with `fabric`, `topo` and `view`)
 -- @return what fn does, of the first where it returns nothing; or nil and what was expected
 function fabric.on(advice, args, fn)
-   args = { fabric = args.fabric, nodes = text(args.nodes), partition = text(args.partition),
+   args = { fabric = args.fabric, nodes = text_or_nil(args.nodes),
+      partition = text_or_nil(args.partition),
       count = math.type(args.count) == "integer" and args.count or nil } -- others' words
    if not advice.topo.fabrics then
       if args.fabric ~= nil then

@@ -9,7 +9,7 @@ local fair = {}
 local MOST = 1 << 15 -- messages: fair rates are found in one go, and tautd has other work
 
 -- Messages of a pattern, in all steps that differ.
-local function messages(pattern)
+local function count_messages(pattern)
    return tables.sum(pattern.steps, function(step)
       return step.kind == "pairs" and #step.src or pattern.ranks * (pattern.ranks - 1)
    end)
@@ -19,7 +19,7 @@ end
 -- @param result { s = scene, found = candidates, slurm = Slurm's choice or nil }; their scores get
 --   `fair`, or `fair_error`
 function fair.add(result)
-   result.s.fair = messages(result.s.P) <= MOST
+   result.s.fair = count_messages(result.s.P) <= MOST
    for _, c in ipairs { result.found[1], result.slurm } do
       task.breathe()
       if not result.s.fair then

@@ -218,7 +218,7 @@ function Advice:reload(topo)
    self.view = self.views[1].view
 end
 
---- @param o { topology, cluster, diagnosis, slurm = helper (taut-slurm), profiles =
+--- @param options { topology, cluster, diagnosis, slurm = helper (taut-slurm), profiles =
 --   of events/profiles.lua }
 function advice.new(options)
    local self = setmetatable({ cluster = options.cluster, diagnosis = options.diagnosis,

@@ -112,7 +112,7 @@ local function list_ill(scene, list, verb)
    return #out > 0 and ("%s %s"):format(table.concat(out, ", "), verb) or nil
 end
 
---- @param s scene
+--- @param scene scene
 -- @param candidate candidate
 -- @param row what describe.row has of it
 -- @param own Slurm's choice; nil of that itself

@@ -20,7 +20,7 @@ local function fold_step(extra)
    return even, odd
 end
 
---- @param n ranks
+--- @param ranks ranks
 -- @param options { bytes = of the whole vector }
 function all_reduce_rd.steps(ranks, options)
    local power, steps = 1, {}

@@ -8,7 +8,7 @@ local shift = require "taut.place.pattern.shift"
 
 local all_reduce_ring = { takes = { "bytes" } }
 
---- @param n ranks
+--- @param ranks ranks
 -- @param options { bytes = of the whole vector }
 function all_reduce_ring.steps(ranks, options)
    local steps = shift.steps(ranks, { bytes = options.bytes / ranks, by = 1 })

@@ -2,7 +2,7 @@
 --- The first half of the ranks exchanges messages with the second: rank i with i + n/2.
 local bisection = { takes = { "bytes" } }
 
---- @param n ranks; of an odd number the last one stays silent
+--- @param ranks ranks; of an odd number the last one stays silent
 -- @param options { bytes = }
 function bisection.steps(ranks, options)
    local half, src, dst = ranks // 2, {}, {}

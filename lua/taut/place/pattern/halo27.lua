@@ -8,7 +8,7 @@ local grid = require "taut.place.pattern.grid"
 
 local halo27 = { messages = 26, takes = { "bytes", "grid", "periodic", "side" } }
 
---- @param n ranks
+--- @param ranks ranks
 -- @param options { bytes = of a face, grid =, periodic = (default true), side = cells (default 32)
 --   }
 -- @return steps, grid; or nil and what was expected

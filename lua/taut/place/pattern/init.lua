@@ -99,7 +99,7 @@ function pattern.read(spec)
    return matrix_file.read(s)
 end
 
-local function build(name, ranks, given, data)
+local function build_pattern(name, ranks, given, data)
    local module = require(registry[name])
    local o, err = params.check(name, module.takes, given)
    if not o then
@@ -140,12 +140,12 @@ function pattern.make(spec, ranks)
    local given = tables.copy(s)
    given.name = nil
    if name ~= "matrix" then
-      return build(name, ranks, given)
+      return build_pattern(name, ranks, given)
    elseif given.file then
       return nil, "pattern matrix: its file has not been read"
    end
    given.data = nil
-   return build(name, ranks, given, s.data)
+   return build_pattern(name, ranks, given, s.data)
 end
 
 local Cache = {}

@@ -180,7 +180,7 @@ local formats = {
    sparse = { row = sparse_row, finish = sparse_end },
 }
 
-local function parse(file, path, format)
+local function parse_file(file, path, format)
    local d = { ranks = 0, src = {}, dst = {}, bytes = {}, seen = {}, at = {} }
    local next_line, number = lines_of(file), 0
    while true do
@@ -227,7 +227,7 @@ function matrix_file.read(spec)
       return nil, "pattern matrix: " .. err
    end
    local data
-   data, err = parse(file, path, spec.format)
+   data, err = parse_file(file, path, spec.format)
    file:close()
    if not data then
       return nil, "pattern matrix: " .. err

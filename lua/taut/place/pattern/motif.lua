@@ -39,8 +39,8 @@ local function steps_of(phases)
 end
 
 --- Make a pattern's module of a motif's.
--- @param module { summary, messages, takes, phases = function(n, o) → array of phases, grid or
---   nil; or nil and what was expected }
+-- @param module { summary, messages, takes, phases = function(ranks, options) → array of phases,
+--   grid or nil; or nil and what was expected }
 -- @return the module, with `steps` and `sized`: what a message has is not for the caller to say
 function motif.of(module)
    module.sized = module.sized ~= false

@@ -8,7 +8,7 @@ local UNITS = { [""] = 1, k = 1e3, K = 1e3, M = 1e6, G = 1e9, T = 1e12, Ki = 2 ^
    Gi = 2 ^ 30, Ti = 2 ^ 40 }
 local MOST_BYTES = 1e15
 
-local function bytes(value)
+local function parse_bytes(value)
    local n = tonumber(value)
    if type(value) == "string" then
       local digits, unit = value:match "^([%d.]+)%s*(%a?i?)B?$"
@@ -21,7 +21,7 @@ local function bytes(value)
    return n
 end
 
-local function share(value)
+local function parse_share(value)
    local n = tonumber(value)
    if not n or not (n >= 0 and n <= 1) then
       return nil, "expected a share from 0 to 1, got " .. tostring(value)
@@ -29,7 +29,7 @@ local function share(value)
    return n
 end
 
-local function whole(least, most)
+local function whole_between(least, most)
    return function(value)
       local n = math.tointeger(tonumber(value))
       if not n or n < least or n > most then
@@ -43,7 +43,7 @@ end
 local WORDS = { ["true"] = true, yes = true, ["1"] = true, ["false"] = false, no = false,
    ["0"] = false }
 
-local function flag(value)
+local function parse_flag(value)
    local b = WORDS[tostring(value)]
    if b == nil then
       return nil, "expected yes or no, got " .. tostring(value)
@@ -51,7 +51,7 @@ local function flag(value)
    return b
 end
 
-local function lengths(value)
+local function parse_lengths(value)
    if type(value) == "string" then
       return grid.parse(value)
    end
@@ -65,27 +65,27 @@ end
 
 --- Every parameter there is: { read = function(v) → value or nil, err }.
 params.all = {
-   bytes = { read = bytes }, -- bytes of one message (1M)
-   by = { read = whole(1, 1 << 20) }, -- places further on (1)
-   compute = { read = share }, -- share of the job's time that is not communication (0)
+   bytes = { read = parse_bytes }, -- bytes of one message (1M)
+   by = { read = whole_between(1, 1 << 20) }, -- places further on (1)
+   compute = { read = parse_share }, -- share of the job's time that is not communication (0)
    format = { read = function(value)
       if value ~= "csv" and value ~= "sparse" then
          return nil, "expected csv or sparse, got " .. tostring(value)
       end
       return value
    end }, -- csv or sparse (by the first line)
-   grid = { read = lengths }, -- lengths of the grid of ranks, such as 8x4x4 (the most even)
-   kba = { read = whole(1, 1 << 20) }, -- planes of a block (10)
-   lattice = { read = lengths }, -- sites of the lattice (144x144x144x192)
-   nx = { read = whole(1, 1 << 20) }, -- cells of a rank in the first dimension (8)
-   ny = { read = whole(1, 1 << 20) }, -- cells of a rank in the second dimension (8)
-   nz = { read = whole(1, 1 << 20) }, -- planes of cells of a rank (100)
-   per_node = { read = whole(1, 1 << 16) }, -- ranks of the file on one node (1)
-   periodic = { read = flag }, -- the grid's ends are neighbours (yes)
-   points = { read = whole(1, 1 << 20) }, -- points along an edge of a rank's cube (30)
-   root = { read = whole(1, 1 << 20) }, -- the rank that gets all (1)
-   seed = { read = whole(0, math.maxinteger) }, -- of the random numbers (1)
-   side = { read = whole(1, 1 << 20) }, -- cells along an edge of a rank's block (32)
+   grid = { read = parse_lengths }, -- lengths of the grid of ranks, such as 8x4x4 (the most even)
+   kba = { read = whole_between(1, 1 << 20) }, -- planes of a block (10)
+   lattice = { read = parse_lengths }, -- sites of the lattice (144x144x144x192)
+   nx = { read = whole_between(1, 1 << 20) }, -- cells of a rank in the first dimension (8)
+   ny = { read = whole_between(1, 1 << 20) }, -- cells of a rank in the second dimension (8)
+   nz = { read = whole_between(1, 1 << 20) }, -- planes of cells of a rank (100)
+   per_node = { read = whole_between(1, 1 << 16) }, -- ranks of the file on one node (1)
+   periodic = { read = parse_flag }, -- the grid's ends are neighbours (yes)
+   points = { read = whole_between(1, 1 << 20) }, -- points along an edge of a rank's cube (30)
+   root = { read = whole_between(1, 1 << 20) }, -- the rank that gets all (1)
+   seed = { read = whole_between(0, math.maxinteger) }, -- of the random numbers (1)
+   side = { read = whole_between(1, 1 << 20) }, -- cells along an edge of a rank's block (32)
    way = { read = function(value)
       if value ~= "pairwise" and value ~= "shift" then
          return nil, "expected pairwise or shift, got " .. tostring(value)

@@ -12,7 +12,7 @@ local function generator(seed)
    end
 end
 
---- @param n ranks
+--- @param ranks ranks
 -- @param options { bytes =, seed = (default 1) }
 function random_pairs.steps(ranks, options)
    local order, draw, src, dst = {}, generator(options.seed or 1), {}, {}

@@ -4,7 +4,7 @@ local shift = require "taut.place.pattern.shift"
 
 local ring = { takes = { "bytes" } }
 
---- @param n ranks
+--- @param ranks ranks
 -- @param options { bytes = }
 function ring.steps(ranks, options)
    return shift.steps(ranks, { bytes = options.bytes, by = 1 })

@@ -10,7 +10,7 @@ local grid = require "taut.place.pattern.grid"
 
 local sweep = { messages = 2, takes = { "bytes", "grid" } }
 
---- @param n ranks
+--- @param ranks ranks
 -- @param options { bytes =, grid = lengths }
 -- @return steps, grid; or nil and what was expected
 function sweep.steps(ranks, options)

@@ -85,7 +85,7 @@ function boxes.ranks(grid)
 end
 
 -- Begin to count a ring behind the largest gap, so that a box across its seam is a box.
-local function unroll(at, axis, len)
+local function unroll_ring(at, axis, len)
    local used = {}
    for _, c in pairs(at) do
       used[c[axis]] = true
@@ -121,7 +121,7 @@ function boxes.nodes(topo, nodes)
    end
    for axis, len in ipairs(topo.dims) do
       if topo.wrap and topo.wrap[axis] then
-         unroll(at, axis, len)
+         unroll_ring(at, axis, len)
       end
    end
    return at, #topo.dims + 1

@@ -8,7 +8,7 @@ local sys = require "taut.sys"
 
 local ask = {}
 
-local function switch(self, args, uid, reply)
+local function switch_steering(self, args, uid, reply)
    if not self.cluster:is_admin(uid) then
       return reply(nil, ("only %s may do this, you are %s"):format(
          self.cluster:who_administers(), sys.user_name(rights.user(uid))))
@@ -38,7 +38,7 @@ end
 -- @param uid of the caller
 function ask.give(self, args, uid, reply)
    if args.set == "on" or args.set == "off" then
-      return switch(self, args, uid, reply)
+      return switch_steering(self, args, uid, reply)
    elseif args.set ~= nil then
       return reply(nil, "steer: expected on or off")
    elseif args.report then

@@ -18,7 +18,7 @@ local CHUNK = 64      -- nodes of one request: two questions to Slurm each
 local MOST_TEXT = 1000 -- bytes; Slurm takes 1024
 
 -- Node name → cell, and cells: { feature, names }.
-local function cut(self, size)
+local function cut_into_cells(self, size)
    local memo = self.memo
    if memo and memo.topo == self.topo and memo.size == size then
       return memo
@@ -60,7 +60,7 @@ function Cells:prefer(size)
       return nil
    end
    local names, length = {}, 2
-   for _, cell in ipairs(cut(self, size).list) do
+   for _, cell in ipairs(cut_into_cells(self, size).list) do
       local usable, known = 0, true
       for _, name in ipairs(cell.names) do
          local node = self.cluster.nodes[name]
@@ -129,7 +129,7 @@ function Cells:keep(size)
       end
       return
    end
-   local of = cut(self, size).of
+   local of = cut_into_cells(self, size).of
    next_step(self, function(name) return of[name] and of[name].feature or "" end)
 end
 
@@ -143,7 +143,7 @@ function Cells:reload(topo)
    self.topo = topo
 end
 
---- @param o { topology, cluster, slurm = helper (taut-slurm) }
+--- @param options { topology, cluster, slurm = helper (taut-slurm) }
 function cells.new(options)
    return setmetatable({ topo = options.topology, cluster = options.cluster,
       slurm = options.slurm }, Cells)

@@ -63,7 +63,7 @@ local function median_of(rows, field)
 end
 
 -- Median of the others over that of the steered: above 1 the steered ones were faster.
-local function observed(steered, others, field)
+local function observed_effect(steered, others, field)
    local a, b = values_of(steered, field), values_of(others, field)
    if #a < LEAST or #b < LEAST or tables.median(a) <= 0 then
       return nil
@@ -80,12 +80,12 @@ local function group_row(rows, others)
       did[words] = (did[words] or 0) + 1
    end
    local first = rows[1]
-   local rate = observed(rows, others, "sent_Bps")
+   local rate = observed_effect(rows, others, "sent_Bps")
    return { user = first.user, name = first.name, nodes = first.nodes, comm = first.comm,
       jobs = #rows, others = #others, did = did, predicted = predicted(list), added_s = added,
       wall_s = median_of(rows, "seconds"), others_wall_s = median_of(others, "seconds"),
       wait_s = median_of(rows, "wait_s"), others_wait_s = median_of(others, "wait_s"),
-      faster = observed(rows, others, "seconds"), rate = rate and 1 / rate or nil }
+      faster = observed_effect(rows, others, "seconds"), rate = rate and 1 / rate or nil }
 end
 
 --- @param steered rows of `job` with a mark, others those without one

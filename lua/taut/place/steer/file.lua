@@ -30,7 +30,7 @@ local function add_part(out, partition)
    end
 end
 
---- @param a { serial, time, patterns = names, switches = { nodes, wait_s } or nil, prefer =
+--- @param answer { serial, time, patterns = names, switches = { nodes, wait_s } or nil, prefer =
 --   { nodes, features } or nil, parts = { { name, usable, cpus, even, nodes, levels = { { left,
 --   list }, … } }, … } }; parts with names or lists of another form are left out
 -- @return text

@@ -43,7 +43,7 @@ end
 ---------------------------------------------------------------- the file
 
 -- Slurm's tree lets a job wait a while for few leaf switches; other plugins know no switches.
-local function switches(self)
+local function switches_of_slurm(self)
    local s, config = self.s, self.cluster.config
    local plugin = config and config.topology_plugin or ""
    if not s.switches or not plugin:find("tree", 1, true) then
@@ -60,7 +60,7 @@ local function write_file(self, partitions)
    local p = self.picture:take(partitions, self.s)
    self.serial = math.max(self.serial + 1, math.floor(loop.time() * 1000))
    p.serial, p.patterns = self.serial, pattern.names
-   p.switches, p.prefer = switches(self), self.cells:prefer(self.s.prefer_nodes)
+   p.switches, p.prefer = switches_of_slurm(self), self.cells:prefer(self.s.prefer_nodes)
    self.written = p
    local ok, err = sys.write_whole(self.s.file, file.text(p))
    say_once(self, not ok and ("cannot write the advice file: %s"):format(err) or nil)
@@ -237,7 +237,7 @@ function Steer:reload(options)
    self.cells:reload(options.topology)
 end
 
---- @param o { settings = the `steer` section, topology, cluster, diagnosis, journal, advice,
+--- @param options { settings = the `steer` section, topology, cluster, diagnosis, journal, advice,
 --   slurm = helper (taut-slurm), switches = whether tautd checks at all, and was told to steer }
 function steer.new(options)
    return setmetatable({ s = options.settings, topo = options.topology, cluster = options.cluster,

@@ -205,7 +205,7 @@ function Picture:reload(topo)
    self.topo = topo
 end
 
---- @param o { topology, cluster, diagnosis }
+--- @param options { topology, cluster, diagnosis }
 function picture.new(options)
    return setmetatable({ topo = options.topology, cluster = options.cluster,
       diagnosis = options.diagnosis }, Picture)

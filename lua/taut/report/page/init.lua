@@ -108,7 +108,7 @@ local function data_of(data)
       cases = json.array(tables.map(data.cases, case_of)) }
 end
 
---- @param d { at, since (seconds since 1970), private, status, links, nodes, actions (answers of
+--- @param data { at, since (seconds since 1970), private, status, links, nodes, actions (answers of
 --   tautd), cases, cases_all, days, repairs, repairs_note, note, machine (columns of
 --   taut.cli.page.layout), jobs, hidden and lost, or nil: jobs are not shown }
 -- @param live seconds after which the page asks again, or nil: it is a file

@@ -85,7 +85,7 @@ local function columns_of(matrix, low, row)
    return list
 end
 
-local function overlap(columns, others)
+local function do_overlap(columns, others)
    local has, same = {}, 0
    for _, j in ipairs(columns) do
       has[j] = true
@@ -101,7 +101,7 @@ local function rows_like(matrix, low, row, mine)
    local rows = {}
    for a = 1, matrix.n do
       local theirs = columns_of(matrix, low, a)
-      if a == row or #theirs > 0 and overlap(mine, theirs) >= 0.5 then
+      if a == row or #theirs > 0 and do_overlap(mine, theirs) >= 0.5 then
          rows[#rows + 1] = a
       end
    end

@@ -196,23 +196,23 @@ end
 -- @return array of what went wrong
 function files.write(matrix, options, want)
    local wrong = {}
-   local function note(ok, err)
+   local function note_written(ok, err)
       if not ok then
          wrong[#wrong + 1] = err
       end
    end
    if want.csv then
-      note(save.text(want.csv, files.csv(matrix)))
+      note_written(save.text(want.csv, files.csv(matrix)))
    end
    if want.json then
-      note(save.text(want.json, files.json(matrix, options)))
+      note_written(save.text(want.json, files.json(matrix, options)))
    end
    local text = (want.svg or want.png) and picture.svg(matrix, options)
    if want.svg then
-      note(save.text(want.svg, text))
+      note_written(save.text(want.svg, text))
    end
    if want.png then
-      note(save.png(want.png, text))
+      note_written(save.png(want.png, text))
    end
    return wrong
 end

@@ -135,7 +135,7 @@ local function ratio_of(matrix, key)
    return matrix:ratio(matrix:at(key)) or 0
 end
 
-local function singles(matrix, rest, topo, number, options)
+local function single_pairs(matrix, rest, topo, number, options)
    table.sort(rest, function(one, other)
       local x, y = ratio_of(matrix, one), ratio_of(matrix, other)
       return x ~= y and x < y or x == y and one < other
@@ -200,7 +200,7 @@ function findings.find(matrix, topo, number, options)
    local more, alone, unnamed
    more, rest = by_names(matrix, rest, options)
    table.move(more, 1, #more, #list + 1, list)
-   alone, unnamed = singles(matrix, rest, topo, number, options)
+   alone, unnamed = single_pairs(matrix, rest, topo, number, options)
    table.move(alone, 1, #alone, #list + 1, list)
    for n, f in ipairs(list) do
       f.order = n

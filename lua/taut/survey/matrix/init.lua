@@ -289,7 +289,7 @@ local function begin_rail(options, nodes, rail)
    return self
 end
 
---- @param o { topology, nodes = numbers, settings, diagnosis, options = { steps, latency, ms,
+--- @param options { topology, nodes = numbers, settings, diagnosis, options = { steps, latency, ms,
 --   again = false, rail = one of several, single = there must be but one }, breathe = called
 --   often, so that tautd's loop does not wait }
 -- @return job (see survey/init.lua), of several rails as in rails.lua; or nil and why not

@@ -13,7 +13,7 @@ local owner = {
 local Owner = {}
 Owner.__index = Owner
 
-local function complain(wrong)
+local function complain_of_file(wrong)
    for _, text in ipairs(wrong) do
       io.stderr:write("taut: matrix: ", text, "\n")
    end
@@ -82,7 +82,7 @@ end
 
 ---------------------------------------------------------------- what goes out
 
-local function subtitle(self, one, summary, why)
+local function subtitle_of(self, one, summary, why)
    local m = one.m
    return ("%d nodes%s, %d of %d pairs, %s%s; median %s; %s, job %s"):format(m.n,
       one.rail and ", rail " .. one.rail or "", summary.measured, summary.pairs,
@@ -102,7 +102,7 @@ local function outcome_of(self, one, found, why)
    end
    local s = m:summary()
    return { findings = found.findings, unnamed = found.unnamed, why = why, summary = s,
-      rail = one.rail, levels = one.layout.levels, subtitle = subtitle(self, one, s, why),
+      rail = one.rail, levels = one.layout.levels, subtitle = subtitle_of(self, one, s, why),
       info = { job = self.job and tostring(self.job), time = os.time(), steps = one.layout.steps,
          test_ms = one.layout.ms, rail = one.rail, ended_early = why } }
 end
@@ -120,8 +120,8 @@ function Owner:save()
    end
    for _, one in ipairs(self.list) do
       if one.seen > 0 then
-         complain(files.write(one.m, outcome_of(self, one, nothing_found(one.m), "not finished"),
-            files.without_stdout(one.want)))
+         complain_of_file(files.write(one.m, outcome_of(self, one, nothing_found(one.m),
+            "not finished"), files.without_stdout(one.want)))
       end
    end
    local now = loop.time()
@@ -135,10 +135,10 @@ local function finish_one(self, one, found, why)
       sentences.print(one.m, o)
    end
    one.summary = o.summary
-   return complain(files.write(one.m, o, one.want))
+   return complain_of_file(files.write(one.m, o, one.want))
 end
 
-local function status(self)
+local function exit_status(self)
    local incomplete = false
    for _, one in ipairs(self.list) do
       local s = one.summary
@@ -165,7 +165,7 @@ function Owner:finish(last, err)
       written = finish_one(self, one, found.rails and found.rails[i] or found.findings and found,
          err or last.why) and written
    end
-   return (err or not written) and owner.FAILED or status(self)
+   return (err or not written) and owner.FAILED or exit_status(self)
 end
 
 ---------------------------------------------------------------- beginning
@@ -180,7 +180,7 @@ end
 --   nothing
 function owner.new(args)
    local want = owner.want(args)
-   if not complain(files.check(want)) then
+   if not complain_of_file(files.check(want)) then
       return nil
    end
    return setmetatable({ bar = progress.new("matrix", args.progress, "pairs"), want = want,

@@ -14,11 +14,11 @@ end
 function steps.step(nodes, number)
    local places = nodes + nodes % 2
    local list = {}
-   local function at(place)
+   local function node_at(place)
       return place == 0 and places or (number + place - 1) % (places - 1) + 1
    end
    for i = 0, places // 2 - 1 do
-      local a, b = at(i), at(places - 1 - i)
+      local a, b = node_at(i), node_at(places - 1 - i)
       if a <= nodes and b <= nodes then
          list[#list + 1] = { a, b }
       end
