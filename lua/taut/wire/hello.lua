@@ -10,52 +10,61 @@ local hello = {}
 local KEY_DIGITS = 2 * wire.KEY_BYTES
 local VERSION_MAX = 999
 
-local function is_text(v, most)
-   return type(v) == "string" and #v <= most
+local function is_text(value, most)
+   return type(value) == "string" and #value <= most
 end
 
-local function is_whole(v, least, most)
-   return math.type(v) == "integer" and v >= least and v <= most
+local function is_whole(value, least, most)
+   return math.type(value) == "integer" and value >= least and value <= most
 end
 
 -- field → check; a field that fails is named in the error.
 local versions = {
-   { "v", function(v) return is_whole(v, 1, VERSION_MAX) end, "a protocol version" },
-   { "oldest", function(v) return v == nil or is_whole(v, 1, VERSION_MAX) end,
+   { "v", function(value) return is_whole(value, 1, VERSION_MAX) end, "a protocol version" },
+   { "oldest", function(value) return value == nil or is_whole(value, 1, VERSION_MAX) end,
       "a protocol version" },
 }
 
 local named = {
-   { "node", function(v) return is_text(v, wire.NAME_MAX) and v ~= "" end, "a node name" },
-   { "release", function(v) return v == nil or is_text(v, 32) and v:match "^[%w.+~-]+$" end,
+   { "node", function(value)
+      return is_text(value, wire.NAME_MAX) and value ~= ""
+   end, "a node name" },
+   { "release", function(value)
+      return value == nil or is_text(value, 32) and value:match "^[%w.+~-]+$"
+   end,
       "a release" },
 }
 
 local fields = {
-   { "purpose", function(v) return wire.purposes[v] ~= nil end,
+   { "purpose", function(value) return wire.purposes[value] ~= nil end,
       "prolog, epilog, idle, audit or matrix" },
-   { "job", function(v) return is_whole(v, 0, (1 << 32) - 1) end, "a job id" },
-   { "nodes", function(v) return is_text(v, wire.NODES_MAX) end, "a host list" },
-   { "endpoint", function(v) return is_text(v, 64) end, "an address and a port" },
+   { "job", function(value) return is_whole(value, 0, (1 << 32) - 1) end, "a job id" },
+   { "nodes", function(value) return is_text(value, wire.NODES_MAX) end, "a host list" },
+   { "endpoint", function(value) return is_text(value, 64) end, "an address and a port" },
    { "endpoints", endpoints.check,
       ("at most %d rails, each with if, tcp, ofi, guid"):format(wire.RAILS_MAX) },
-   { "budget_ms", function(v) return is_whole(v, 0, wire.BUDGET_MAX_MS) end,
+   { "budget_ms", function(value) return is_whole(value, 0, wire.BUDGET_MAX_MS) end,
       "0 to " .. wire.BUDGET_MAX_MS },
-   { "key", function(v) return is_text(v, KEY_DIGITS) and v:match "^%x+$" and #v == KEY_DIGITS end,
+   { "key", function(value)
+      return is_text(value, KEY_DIGITS) and value:match "^%x+$" and #value == KEY_DIGITS
+   end,
       KEY_DIGITS .. " hex digits" },
-   { "boot", function(v) return v == nil or is_text(v, 64) end, "a boot id" },
-   { "restart", function(v) return v == nil or is_whole(v, 0, 1 << 31) end, "a count" },
-   { "uid", function(v) return v == nil or is_whole(v, 0, (1 << 32) - 1) end, "a uid" },
-   { "ofi_ms", function(v) return v == nil or is_whole(v, 0, 60000) end, "0 to 60000" },
-   { "user_port", function(v) return v == nil or is_whole(v, 0, wire.USER_PORT - 1) end, "a port" },
+   { "boot", function(value) return value == nil or is_text(value, 64) end, "a boot id" },
+   { "restart", function(value) return value == nil or is_whole(value, 0, 1 << 31) end, "a count" },
+   { "uid", function(value) return value == nil or is_whole(value, 0, (1 << 32) - 1) end, "a uid" },
+   { "ofi_ms", function(value) return value == nil or is_whole(value, 0, 60000) end, "0 to 60000" },
+   { "user_port", function(value)
+      return value == nil or is_whole(value, 0, wire.USER_PORT - 1)
+   end, "a port" },
 }
 
 -- What a survey's HELLO says besides.
 local survey_fields = {
-   { "step", function(v) return is_whole(v, 0, (1 << 32) - 1) end, "a step id" },
-   { "procid", function(v) return is_whole(v, 0, (1 << 32) - 1) end, "a rank" },
-   { "options", function(v)
-      return v == nil or type(v) == "table" and (next(v) == nil or type(next(v)) == "string")
+   { "step", function(value) return is_whole(value, 0, (1 << 32) - 1) end, "a step id" },
+   { "procid", function(value) return is_whole(value, 0, (1 << 32) - 1) end, "a rank" },
+   { "options", function(value)
+      return value == nil or type(value) == "table" and (next(value) == nil
+         or type(next(value)) == "string")
    end, "an object" },
 }
 

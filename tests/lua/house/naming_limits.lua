@@ -3,6 +3,6 @@
 -- better and never loosened.  The goals: 10 letters, 10 % of parameters, once in 100 lines.
 return {
    name_length = 8,         -- letters of a function's name, median
-   short_parameters = 10.1, -- percent of all parameters that have one letter
+   short_parameters = 10.0, -- percent of all parameters that have one letter
    choices = 4.3,           -- `a and b or c` as a value, in 100 lines of code
 }
