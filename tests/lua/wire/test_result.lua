@@ -79,7 +79,8 @@ end
 function tests.test_the_account_of_losses_is_taken_as_it_is()
    local sent = { id = 4, role = "send", bytes = 0, window_ns = 2, mean_rtt_ns = 83000,
       segments = 900, resent = 9, resent_bytes = 13032, spurious = 1, reordered = 2, marked = 3,
-      unacked = 4, min_rtt_ns = 59000, congestion = "cubic", port_lost = 1, port_discards = 2, port_packets = 3 }
+      unacked = 4, min_rtt_ns = 59000, congestion = "cubic", port_lost = 1, port_discards = 2,
+      port_packets = 3 }
    local came = { id = 4, role = "recv", bytes = 0, window_ns = 2, segments = 891, disordered = 30,
       pruned = 0 }
    local by = assert(result.read { v = 1, tests = { sent, came } })
