@@ -47,7 +47,7 @@ end
 -- @param s the `diagnosis` section of the configuration
 function diagnose.new(topo, s)
    local self = setmetatable({ topo = topo, s = s, suspects = {}, decided = {},
-      want_list = { at = {} }, want_changed = {}, losing = {}, version = 0, marked = {},
+      want_list = { at = {} }, want_changed = {}, version = 0, marked = {},
       records = {}, epoch = topo.epoch, evidence = engine_of(topo, s) }, Diagnosis)
    self.learned = learned.new(topo, self.evidence, s)
    sane.begin(self)

@@ -263,7 +263,6 @@ local function one(self, c, now, changes)
    end
    local bouts = recurring.case(self, c)
    local is_losing = lost and loss.is_suspect(self, k, lost, now)
-   wants.watch_losses(self, c, not is_losing and lost)
    local is_recurring = bouts and recurring.is_suspect(self, c, bouts)
    if is_losing and suspect_losses(self, c, k, lost, now, changes)
       or is_recurring and suspect_bouts(self, c, k, bouts, now, changes) then

@@ -145,39 +145,13 @@ end
 
 local WATCHED = 4
 
---- A component that is no suspect yet has lost something, or no more.
--- @param case what that amounts to; nil or false: nothing
-function wants.watch_losses(self, c, case)
-   self.losing[c] = case and case.score >= self.s.suspect_score / 2 and case.score or nil
-end
-
--- The strongest of those that may lose, and are no suspects and have no verdict.
-local function losing(self)
-   local list = {}
-   for c in pairs(self.losing) do
-      if not loss.case(self, c) then
-         self.losing[c] = nil -- routes have left it
-      elseif not self.suspects[c] and not self.decided[c] then
-         list[#list + 1] = c
-      end
-   end
-   table.sort(list, function(a, b)
-      local x, y = self.losing[a], self.losing[b]
-      return x > y or x == y and a < b
-   end)
-   return list
-end
-
---- Components that are no suspects, but whose last test was low, of those that were low last the
--- longest runs first; and those that lost something, the strongest cases first.
+--- Components that are no suspects, but whose last test was low, of those that were low last: the
+-- longest runs first.
 -- @return array of { component }
 function wants.watched(self)
    local list = {}
-   for _, c in ipairs(self.evidence:longest(WATCHED)) do
-      list[#list + 1] = { component = c }
-   end
-   for i, c in ipairs(losing(self)) do
-      list[#list + 1] = i <= WATCHED and { component = c } or nil
+   for i, c in ipairs(self.evidence:longest(WATCHED)) do
+      list[i] = { component = c }
    end
    return list
 end

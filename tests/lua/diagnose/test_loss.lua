@@ -193,30 +193,6 @@ function tests.test_what_loses_is_tested_by_single_streams()
    lu.assertNil(w.diagnosis:wanted()[1].streams)
 end
 
--- What may lose and is no suspect yet is looked at once more in each plan.
-function tests.test_what_may_lose_is_watched()
-   local w = world { seed = 3 }
-   local c, was_watched = w:c(LINK), false
-   w.losing[c] = { share = 0.01 }
-   for _ = 1, 40 do
-      w:random_job()
-      local is_watched = false
-      for _, e in ipairs(w.diagnosis:watched()) do
-         is_watched = is_watched or e.component == c
-      end
-      was_watched = was_watched or is_watched
-      if w:state(LINK) == "suspect" then
-         lu.assertFalse(is_watched) -- it is asked for now
-         break
-      end
-   end
-   lu.assertEquals(w:state(LINK), "suspect")
-   lu.assertTrue(was_watched)
-   w = world { seed = 4 }
-   play(w, 60)
-   lu.assertEquals(w.diagnosis:watched(), {})
-end
-
 function tests.test_what_loses_is_not_busy()
    local w = world { seed = 71 }
    w.losing[w:c(LINK)] = { share = 0.01, kept = 0.4 }

@@ -56,6 +56,7 @@
 #define RARE 1e-6          /* no test is less likely: routes may be wrong */
 #define GUESSES 4          /* shares that are tried */
 #define BURSTS -2.5        /* log odds: a queue dropped these */
+#define FEW 11             /* losses: 0 is no more than 3 sqrt(n) + 1 below n */
 
 #define SIZE (1 / (SPREAD * SPREAD))
 
@@ -388,8 +389,8 @@ static uint32_t sort_shares(const struct taut_evidence *e, uint32_t c,
 }
 
 /* The case of the share near 'guess'; 'tried' was one already.  Tests of few
- * segments from before it lost anything may pass for such that lost little: the
- * share is that of the tests from which on the case is best. */
+ * segments that lost none, from before it lost anything, may pass for such that
+ * lost little: the share is that of the tests from which on the case is best. */
 static double try_share(const struct taut_evidence *e, uint32_t c,
                         const struct known *k, double guess, double tried,
                         struct taut_loss_case *out)
@@ -401,8 +402,10 @@ static double try_share(const struct taut_evidence *e, uint32_t c,
     if (p < e->rules.loss_floor || fabs(p - tried) < 0.01 * p)
         return tried;
     weigh_share(e, c, k, p, TAUT_GRAPH_NONE, out);
+    if (out->start == 0 || p * (double)run->test[0]->segments > FEW)
+        return p;
     double later = refine_share(run, k, out->start, guess);
-    if (out->start > 0 && fabs(later - p) >= 0.01 * p) {
+    if (fabs(later - p) >= 0.01 * p) {
         struct taut_loss_case one;
         weigh_share(e, c, k, later, TAUT_GRAPH_NONE, &one);
         if (one.score > out->score)
