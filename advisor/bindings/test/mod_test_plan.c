@@ -379,7 +379,8 @@ static bool is_agreed(double again, double missing, double unacked)
  * what it sent again in vain; and what it sent less what arrived.  Where they
  * differ much one end is wrong.  Where they differ little, or by what was under
  * way at the end, the lesser counts: the reset that ends a stream may overtake
- * its last segments, and what the sender's own queue did not take never left.  Losses that no gap at the receiver bears
+ * its last segments, and what the sender's own queue did not take never left.
+ * What neither arrived nor was sent again was not sent, for all that is known.  Losses that no gap at the receiver bears
  * out, or for which it had no memory, are nobody's either. */
 static bool read_tcp_losses(lua_State *L, int send, int recv, struct losses *l)
 {
@@ -391,7 +392,7 @@ static bool read_tcp_losses(lua_State *L, int send, int recv, struct losses *l)
     if (sent < 1 || again < 0 || !(missing > -HUGE_VAL) ||
         !is_agreed(again, fmax(0, missing), number_of(L, send, "unacked", 0)))
         return false;
-    l->segments = sent;
+    l->segments = fmin(sent, sent - missing + again + TAIL);
     l->lost = fmin(again, fmax(0, missing));
     l->segment_bytes = number_of(L, send, "resent_bytes", NAN) /
                        number_of(L, send, "resent", NAN);

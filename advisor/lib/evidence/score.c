@@ -384,7 +384,7 @@ static void judge(const struct taut_evidence *e, uint32_t c,
     const struct taut_others nobody = {.n = 0};
     struct taut_case any;
     weigh_from(e, c, 0, ANY_LEVEL, &nobody, &any);
-    if (any.score > out->score)
+    if (any.at > 0 && any.score > out->score)
         *out = any;
 }
 

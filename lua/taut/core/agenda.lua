@@ -22,7 +22,7 @@ end
 -- What is slow already may be well again.  Several streams would hide that something still loses.
 local function add_decided(self, list, has)
    for _, v in ipairs(self.diagnosis:verdicts()) do
-      add(list, has, v.component, v.state == "lossy" and 1 or nil)
+      add(list, has, v.component, v.is_losing and 1 or nil)
    end
 end
 

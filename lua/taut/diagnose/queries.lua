@@ -117,12 +117,14 @@ function queries:is_decided(c)
    return self.decided[c] ~= nil
 end
 
---- Verdicts of slow or failed that stand: array of { component, state, left, since }.
+--- Verdicts of slow or failed that stand: array of { component, state, left, since, is_losing (it
+-- loses, and has no low tests besides) }.
 function queries:verdicts()
    local list = {}
    for c in pairs(self.decided) do
       local k = self.records[c]
-      list[#list + 1] = { component = c, state = k.state, left = k.left, since = k.since }
+      list[#list + 1] = { component = c, state = k.state, left = k.left, since = k.since,
+         is_losing = k.state == "lossy" and not self.evidence:case(c) }
    end
    table.sort(list, function(a, b) return a.component < b.component end)
    return list

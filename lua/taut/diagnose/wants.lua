@@ -43,7 +43,8 @@ local function entry_of(self, c)
       rivals[i] = r.component
    end
    return { component = c, rivals = rivals, tests = math.max(1, self.s.slow_low - #k.confirmed),
-      streams = lost and 1, -- several win back what one loses
+      -- several win back what one loses
+      streams = lost and not k.hard and not recurring.case(self, c) and 1 or nil,
       after = not_before(self, c, k, lost), probation_until = k.probation_until or 0,
       since = k.suspect_at or 0,
       seen = function() return partners(self, c) end }

@@ -32,9 +32,12 @@ function tests.test_two_counts_of_the_same_losses()
       { 20000, 8 })
    -- so many were under way
    lu.assertEquals({ losses(ends({ resent = 0, unacked = 45 }, { segments = 19955,
-      disordered = 0 })) }, { 20000, 0 })
+      disordered = 0 })) }, { 19957, 0 })
    lu.assertEquals({ losses(ends({ resent = 0, unacked = 44 }, { segments = 19955,
       disordered = 0 })) }, {})
+   -- what neither arrived nor was sent again was not sent
+   lu.assertEquals({ losses(ends({ segments = 1e12, resent = 0, unacked = 1e12 },
+      { segments = 20000, disordered = 0 })) }, { 20002, 0 })
    -- one was sent again, and arrived, and was acknowledged behind the first
    lu.assertEquals({ losses(ends({ resent = 2 }, { segments = 19999, disordered = 1 })) },
       { 20000, 1 })
@@ -174,7 +177,6 @@ function tests.test_what_loses_is_named_though_all_rates_are_good()
    end
 end
 
--- One stream keeps 40 % of its rate, sixteen get all: the rule for what is busy does not clear it.
 -- Several streams win back what one loses: a suspect of losses alone is tested by single ones.
 function tests.test_what_loses_is_tested_by_single_streams()
    local w = world { seed = 3 }
@@ -193,6 +195,7 @@ function tests.test_what_loses_is_tested_by_single_streams()
    lu.assertNil(w.diagnosis:wanted()[1].streams)
 end
 
+-- One stream keeps 40 % of its rate, sixteen get all: the rule for what is busy does not clear it.
 function tests.test_what_loses_is_not_busy()
    local w = world { seed = 71 }
    w.losing[w:c(LINK)] = { share = 0.01, kept = 0.4 }
@@ -362,6 +365,25 @@ local function restored(w, map)
    end
    new:restored()
    return new
+end
+
+-- Low tests whose losses were counted stay such tests.
+function tests.test_a_restart_knows_which_low_tests_were_counted()
+   local w = world { seed = 3 }
+   local c = w:c(LINK)
+   w.left[c] = 0.25
+   play_until(w, LINK, "suspect", 40)
+   local new, seen = diagnose.new(w.topo, w.diagnosis.s), {}
+   for i = 1, #w.topo.components do
+      new:restore(i, assert(memory.unpack(memory.pack(w.diagnosis, i), w.topo, seen)))
+   end
+   new:restored()
+   local was, is = w.diagnosis.evidence:run(c), new.evidence:run(c)
+   lu.assertTrue(#was > 0 and was[1].is_counted)
+   lu.assertEquals(#is, #was)
+   for i, t in ipairs(is) do
+      lu.assertEquals(t.is_counted, was[i].is_counted)
+   end
 end
 
 function tests.test_a_restart_keeps_runs_of_losses()

@@ -517,7 +517,6 @@ START_TEST(a_share_that_changes_by_the_hour_is_a_busy_network)
 }
 END_TEST
 
-/* However many tests one hour has. */
 /* Tests of 200 segments that lost none before it began to lose: that is nearly as
  * likely with a half of the share. */
 START_TEST(what_was_before_does_not_dilute_the_share)
@@ -539,6 +538,7 @@ START_TEST(what_was_before_does_not_dilute_the_share)
 }
 END_TEST
 
+/* However many tests one hour has. */
 START_TEST(an_hour_alone_says_little)
 {
     uint32_t x = find_link(0, 4);

@@ -284,12 +284,14 @@ static void count_good(struct taut_evidence *e, uint32_t c, double lost,
                        double segments)
 {
     struct taut_loss_known *k = &e->loss[c];
-    double share = (double)k->share;
+    double share = (double)k->share, usual = share * segments;
 
-    double usual = share * segments;
-
-    if (!(share > 0) || lost > usual + 3 * sqrt(usual) + 1)
-        return; /* it lost more than that: a queue's doing, or worse to come */
+    if (!(share > 0))
+        return;
+    if (lost > usual + 3 * sqrt(usual + 0.01 * usual * usual) + 1) {
+        k->good -= k->good > 0; /* more than that: a queue's doing, or worse */
+        return;
+    }
     k->quiet_segments += (float)segments;
     k->quiet_lost += (float)lost;
     double all = (double)k->quiet_segments, gone = (double)k->quiet_lost;

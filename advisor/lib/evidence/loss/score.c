@@ -405,7 +405,7 @@ static double try_share(const struct taut_evidence *e, uint32_t c,
     if (out->start == 0 || p * (double)run->test[0]->segments > FEW)
         return p;
     double later = refine_share(run, k, out->start, guess);
-    if (fabs(later - p) >= 0.01 * p) {
+    if (later >= e->rules.loss_floor && fabs(later - p) >= 0.01 * p) {
         struct taut_loss_case one;
         weigh_share(e, c, k, later, TAUT_GRAPH_NONE, &one);
         if (one.score > out->score)
