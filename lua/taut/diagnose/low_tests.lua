@@ -149,7 +149,8 @@ local function begin(t)
    return { id = t.id, event = t.event, time = t.time, src = t.src, dst = t.dst,
       rail = number(t.rail, 1), job = number(t.job, 0), bw_Bps = t.bw_Bps,
       expected_Bps = t.expected_Bps, flows = number(t.flows, 1), streams = number(t.streams, 1),
-      links = number(t.links), is_counted = t.is_counted == true or nil, port = (t.port == "src" or t.port == "dst") and t.port or nil,
+      links = number(t.links), is_counted = t.is_counted == true or nil,
+      port = (t.port == "src" or t.port == "dst") and t.port or nil,
       confirms = t.confirms, explained_by = t.explained_by, on = t.on or {}, acks = t.acks or {},
       runs = {} }
 end
