@@ -56,7 +56,7 @@
 #define RARE 1e-6          /* no test is less likely: routes may be wrong */
 #define GUESSES 4          /* shares that are tried */
 #define BURSTS -2.5        /* log odds: a queue dropped these */
-#define FEW 11             /* losses: 0 is no more than 3 sqrt(n) + 1 below n */
+#define FEW 3              /* losses, of which a test may well have none */
 
 #define SIZE (1 / (SPREAD * SPREAD))
 
