@@ -592,7 +592,7 @@ END
             read -rt 0.01 -u 8 _
         done' 2>/dev/null &
     local stranger=$! i
-    for i in {1..40}; do # where others run he is late more often than not
+    for i in {1..120}; do # where others run he is late more often than not
         job -N 2 -w n[0-1]
         [ "$(status 'print(s.refused_streams)')" -eq "$before" ] || break
     done
