@@ -72,7 +72,7 @@ static void describe(const struct taut_evidence *e,
     low->streams = p->m.streams;
     low->links = p->links;
     low->by_sets = p->by_sets;
-    low->is_counted = p->m.segments >= 1 && p->m.lost >= 0;
+    low->is_counted = taut_loss_is_known(&p->m);
 }
 
 void taut_evidence_accuse(struct taut_evidence *e, const struct taut_pending *p,

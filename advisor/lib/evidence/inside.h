@@ -327,6 +327,12 @@ void taut_loss_clear(struct taut_evidence *e, uint32_t c);
 double taut_loss_single(const struct taut_evidence *e,
                         const struct taut_measured *m);
 
+/* Do both ends say what the test lost? */
+static inline bool taut_loss_is_known(const struct taut_measured *m)
+{
+    return m->segments >= 1 && m->lost >= 0;
+}
+
 static inline struct taut_loss_class *
 taut_loss_class_of(const struct taut_evidence *e, uint32_t c)
 {
@@ -337,6 +343,9 @@ taut_loss_class_of(const struct taut_evidence *e, uint32_t c)
 
 /* The case of the tests of c's run that lose the share p, but for those over
  * component o; NONE: all. */
+/* How far from their mean counts of losses lie, as score.c has it. */
+double taut_loss_scatter(double mean);
+
 void taut_loss_weigh(struct taut_evidence *e, uint32_t c, double share,
                      uint32_t o, struct taut_loss_case *out);
 

@@ -7,8 +7,8 @@
 # HUNT_MOST (nodes of a job), HUNT_WARM (jobs before the first fault), HUNT_JOBS
 # (until it is given up), HUNT_LEFT (percent, or "random") and HUNT_LOADS
 # (arguments of `lab load', an array).  HUNT_STREAMS: how many steady streams there
-# are besides, each between two random nodes and for HUNT_STREAM_S seconds.  HUNT_FAULT: a kind of detection.lua's,
-# HUNT_EVERY: seconds for which the fault is there, and then not, in turns, and
+# are besides, each between two random nodes of 32 and for HUNT_STREAM_S seconds.
+# HUNT_FAULT: a kind of detection.lua's, HUNT_EVERY: seconds for which the fault is there, and then not, in turns, and
 # HUNT_DO: `lab degrade', or `lab lose', with HUNT_LEFT.
 
 POSITIONS='' KEEP='' HUNT_FAULT=${BENCH_FAULT:-} HUNT_EVERY='' HUNT_DO=degrade

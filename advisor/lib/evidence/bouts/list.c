@@ -252,7 +252,7 @@ void taut_bouts_again(struct taut_evidence *e, uint32_t c,
                           .first_dst = p->m.dst,
                           .links = p->links,
                           .is_single = true,
-                          .is_counted = p->m.segments >= 1 && p->m.lost >= 0,
+                          .is_counted = taut_loss_is_known(&p->m),
                           .is_wide = p->m.streams > 1 && !p->by_sets,
                           .low_spells = 1,
                           .wide_spells = p->m.streams > 1 && !p->by_sets};

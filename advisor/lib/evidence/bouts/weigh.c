@@ -26,9 +26,10 @@
  *
  * No ceiling.  What loses where nobody counts (go-back-N) is low at any level,
  * now and then not quite low, and never whole.  (Where losses are counted they
- * speak for themselves, and a low test that they do not explain was busy.)  The N spells since its last whole
- * test, or one that got all that it could (taut_bouts_whole), are D seconds apart;
- * in m of them, at least LOW_SHARE, it was low:
+ * speak for themselves, and a low test that they do not explain was busy.)  The N
+ * spells since its last whole test, or one that got all that it could
+ * (taut_bouts_whole), are D seconds apart; in m of them, at least LOW_SHARE, it was
+ * low:
  *
  *   N log(SHOWN / a)  +  sum over the m spells  log(1 / w)
  *

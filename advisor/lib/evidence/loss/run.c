@@ -77,13 +77,13 @@ static void follow_rtt(struct taut_evidence *e)
 }
 
 /* Was anybody told what the test lost?  Of a test that is void for its rate the
- * caller says so only where that is its ends' doing.  What several streams lose on a fabric
- * whose queues drop is mostly their own doing, as is what one stream loses that
- * is slower than its losses would make it, or behind somebody's queue. */
+ * caller says so only where that is its ends' doing.  What several streams lose
+ * on a fabric whose queues drop is mostly their own doing, as is what one stream
+ * loses that is slower than its losses would make it, or behind somebody's queue. */
 static bool is_counted(const struct taut_evidence *e,
                        const struct taut_pending *p)
 {
-    return !p->m.by_port && p->m.segments >= 1 && p->m.lost >= 0 &&
+    return !p->m.by_port && taut_loss_is_known(&p->m) &&
            p->m.lost <= p->m.segments &&
            (p->m.streams <= 1 || e->rules.lossless) &&
            !(is_lossy(e, p->m.lost, p->m.segments) &&
@@ -288,7 +288,7 @@ static void count_good(struct taut_evidence *e, uint32_t c, double lost,
 
     if (!(share > 0))
         return;
-    if (lost > usual + 3 * sqrt(usual + 0.01 * usual * usual) + 1) {
+    if (lost > usual + taut_loss_scatter(usual)) {
         k->good -= k->good > 0; /* more than that: a queue's doing, or worse */
         return;
     }

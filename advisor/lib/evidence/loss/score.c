@@ -177,6 +177,11 @@ static double odds_of(const struct known *k, uint32_t i,
     return log(lossy / k->test[i].queued);
 }
 
+double taut_loss_scatter(double mean)
+{
+    return 3 * sqrt(mean + SPREAD * SPREAD * mean * mean) + 1;
+}
+
 /* Is what the test lost, but for what others do, about the share p, and may it
  * have been one segment at a time? */
 static bool is_about(const struct taut_loss_test *t, double base, double p)
@@ -184,7 +189,7 @@ static bool is_about(const struct taut_loss_test *t, double base, double p)
     double m = p * (double)t->segments;
     double off = (double)t->lost - (base + p) * (double)t->segments;
 
-    return fabs(off) <= 3 * sqrt(m + SPREAD * SPREAD * m * m) + 1 &&
+    return fabs(off) <= taut_loss_scatter(m) &&
            t->lost >= 1 && (double)t->single > BURSTS;
 }
 
@@ -355,7 +360,7 @@ static double average_share(const struct taut_loss_run *run,
         double base = k->test[i].base;
         double m = p * (double)t->segments;
         double off = (double)t->lost - base * (double)t->segments - m;
-        if (fabs(off) > 3 * sqrt(m + SPREAD * SPREAD * m * m) + 1)
+        if (fabs(off) > taut_loss_scatter(m))
             continue;
         lost += (double)t->lost - base * (double)t->segments;
         segments += (double)t->segments;
