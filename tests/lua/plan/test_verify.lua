@@ -142,6 +142,18 @@ function tests.test_idle_cycles_call_for_nodes_that_can_test_what_is_marked()
    lu.assertIs(d.agenda:idle_nodes(), list)
 end
 
+-- Several streams would hide that it still loses; what has low tests besides wants pairs.
+function tests.test_a_lossy_verdict_is_tested_by_single_streams()
+   local d = daemon()
+   local one, two = d.topo.component_id["r1.2.0/X+"], d.topo.component_id["r1.2.0/X-"]
+   d.diagnosis.verdicts = function()
+      return { { component = one, is_losing = true }, { component = two, is_losing = false } }
+   end
+   local list = d.agenda:wanted "idle"
+   lu.assertEquals({ list[1].component, list[1].streams }, { one, 1 })
+   lu.assertEquals({ list[2].component, list[2].streams }, { two })
+end
+
 function tests.test_busy_nodes_are_not_called_and_drained_ones_are()
    local d = daemon()
    d.marks:add(d.topo.tx[9], "root", os.time())

@@ -738,6 +738,21 @@ START_TEST(short_tests_count_together)
 }
 END_TEST
 
+/* It loses ten times its share, and nothing, by turns: that is not well. */
+START_TEST(clean_tests_between_lossy_ones_take_nothing_back)
+{
+    uint32_t x = find_link(0, 4);
+
+    for (int i = 0; i < 4; i++)
+        lose(0, 8, 20000, 20, i);
+    taut_loss_name(ev, x, 0.001);
+    for (int i = 0; i < 20; i++) {
+        lose(0, 8, 20000, i % 2 == 0 ? 200 : 0, 10 + i);
+        ck_assert_uint_le(taut_loss_good(ev, x), 1);
+    }
+}
+END_TEST
+
 START_TEST(what_is_named_does_not_teach_its_class)
 {
     uint32_t x = find_link(0, 4);
@@ -847,6 +862,7 @@ int main(void)
     tcase_add_test(tc, two_lossy_links_on_one_way_are_told_apart);
     tcase_add_test(tc, tests_without_the_share_are_counted);
     tcase_add_test(tc, short_tests_count_together);
+    tcase_add_test(tc, clean_tests_between_lossy_ones_take_nothing_back);
     tcase_add_test(tc, what_is_named_does_not_teach_its_class);
     tcase_add_loop_test(tc, random_losses_keep_the_books, 0, 20);
     return unit_run("losses", tc);
