@@ -258,11 +258,9 @@ struct least {
 static void least(void *arg, uint32_t c, bool is_sure)
 {
     struct least *l = arg;
-    bool is_shared = is_sure && c >= 2 * l->g->endpoints;
 
     if (c < l->g->components)
-        l->Bps = fmin(l->Bps,
-                      l->g->capacity[c] / (is_shared ? l->senders : 1));
+        l->Bps = fmin(l->Bps, taut_graph_share(l->g, c, is_sure, l->senders));
 }
 
 /* The best of what the receiver's sub-intervals reached, bytes per second; NAN
@@ -298,10 +296,11 @@ static bool is_odd(lua_State *L, const struct taut_lua_test *t)
     return is_any;
 }
 
-static double capacity_of_way(lua_State *L, const struct taut_lua_test *t)
+/* What t can reach. */
+static double expectation_of(lua_State *L, const struct taut_lua_test *t)
 {
     struct least l = {.g = t->graph->graph,
-                      .senders = t->senders > 1 ? t->senders : 1,
+                      .senders = t->senders,
                       .Bps = HUGE_VAL};
 
     visit_way(L, 1, t, least, &l);
@@ -346,7 +345,7 @@ static int tests_enough(lua_State *L)
 
     if (t->graph != NULL && t->confirms == 0 && t->group == 0 &&
         t->streams <= 1 && t->senders <= 1 && !is_odd(L, t))
-        least_Bps = capacity_of_way(L, t);
+        least_Bps = expectation_of(L, t);
     if (least_Bps < HUGE_VAL && share * least_Bps >= 1 &&
         !may_expect_more(L, t, least_Bps))
         lua_pushinteger(L, (lua_Integer)ceil(share * least_Bps));
@@ -458,7 +457,7 @@ static int tests_is_plainly_good(lua_State *L)
         number_of(L, 3, "looks", HUGE_VAL) <
             fmin(number_of(L, 4, "void_looks", 0), (double)parts))
         return 1;
-    double expected_Bps = capacity_of_way(L, t);
+    double expected_Bps = expectation_of(L, t);
     double good = number_of(L, 4, "good", 1);
     if (!(expected_Bps < HUGE_VAL) || !(bw_Bps / expected_Bps >= good) ||
         bw_Bps / expected_Bps > TAUT_TEST_BEYOND)

@@ -249,11 +249,11 @@ static inline double taut_evidence_spell(const struct taut_evidence *e,
     return floor(time / e->rules.spell_s);
 }
 
-/* The stage of an event's test, and what each of its users gets of it. */
+/* What each of its users gets of the stage of an event's test. */
 static inline double taut_stage_capacity(const struct taut_evidence *e,
                                          const struct taut_stage *s)
 {
-    return e->g->capacity[s->c] / s->users;
+    return taut_graph_share(e->g, s->c, true, s->users);
 }
 
 /* The run of c began, grew or ended in this event. */

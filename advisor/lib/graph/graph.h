@@ -54,6 +54,19 @@ struct taut_graph {
     uint32_t max_entries;             /* entries a route can have at most */
 };
 
+/* What each of 'senders' tests gets of component c, bytes per second, when a plan
+ * sends them over the same links at once.  A port never has more than one, and
+ * of a set each may take another link.  What a test can reach is the smallest
+ * share on its way (lua/taut/topology/expectation.lua says the same of routes
+ * that are Lua tables). */
+static inline double taut_graph_share(const struct taut_graph *g, uint32_t c,
+                                      bool is_sure, uint32_t senders)
+{
+    bool is_shared = is_sure && senders > 1 && c >= 2 * g->endpoints;
+
+    return g->capacity[c] / (is_shared ? senders : 1);
+}
+
 /* A graph of that size, its arrays allocated: at = NONE, back = NONE,
  * left = 1, everything else 0, to be filled by the caller.
  *   rails  1..TAUT_GRAPH_MAX_RAILS; the other limits above

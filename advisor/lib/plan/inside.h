@@ -3,6 +3,8 @@
 #ifndef TAUT_ADVISOR_LIB_PLAN_INSIDE_H
 #define TAUT_ADVISOR_LIB_PLAN_INSIDE_H
 
+#include <math.h>
+
 #include "advisor/lib/plan/board.h"
 
 #define TAUT_PLAN_UNSURE (UINT32_C(1) << 31) /* on a component in 'way' */
@@ -96,6 +98,27 @@ struct taut_board {
 static inline double taut_board_least(double a, double b)
 {
     return a < b ? a : b;
+}
+
+/* What one of n senders gets of part i of b->way. */
+static inline double taut_board_share(const struct taut_board *b, uint32_t i,
+                                      uint32_t n)
+{
+    uint32_t c = b->way.c[i];
+
+    return taut_graph_share(b->g, c & ~TAUT_PLAN_UNSURE,
+                            (c & TAUT_PLAN_UNSURE) == 0, n);
+}
+
+/* What one of n senders can reach on b->way: the smallest share. */
+static inline double taut_board_expectation(const struct taut_board *b,
+                                            uint32_t n)
+{
+    double least = HUGE_VAL;
+
+    for (uint32_t i = 0; i < b->way.n; i++)
+        least = taut_board_least(least, taut_board_share(b, i, n));
+    return least;
 }
 
 /* What a test from src to dst uses; b->way.  false: there is no route. */

@@ -93,31 +93,18 @@ static int tests_room(struct taut_board *b, uint32_t n)
     return 0;
 }
 
-/* What the smallest part of the way gives one of n senders. */
-static double expectation(const struct taut_board *b, uint32_t n)
-{
-    const struct taut_plan_way *w = &b->way;
-    double least = taut_board_least(b->g->capacity[w->c[0]],
-                                    b->g->capacity[w->c[w->n - 1]]);
-
-    for (uint32_t i = 1; i + 1 < w->n; i++)
-        least = taut_board_least(
-            least, b->g->capacity[w->c[i] & ~TAUT_PLAN_UNSURE] / n);
-    return least;
-}
-
 /* A member of a set is met by its share of the flows. */
 static void note_asked(struct taut_board *b, uint32_t n, uint32_t flows)
 {
     const struct taut_plan_way *w = &b->way;
     struct taut_coverage *v = b->cov;
-    double e = expectation(b, n), set = 0;
+    double e = taut_board_expectation(b, n), set = 0;
 
     for (uint32_t i = 0; i < w->n; i++)
         set += (w->c[i] & TAUT_PLAN_UNSURE) != 0;
     for (uint32_t i = 0; i < w->n; i++) {
         uint32_t c = w->c[i] & ~TAUT_PLAN_UNSURE;
-        double share = b->g->capacity[c] / (i > 0 && i + 1 < w->n ? n : 1);
+        double share = taut_board_share(b, i, n);
         if ((w->c[i] & TAUT_PLAN_UNSURE) != 0) {
             if (taut_board_random(b, (uint32_t)set) < 2 * flows)
                 v->crossed[c] = b->r.now;

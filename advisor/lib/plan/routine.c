@@ -72,18 +72,13 @@ static bool is_link_due(const struct taut_board *b, uint32_t l)
 static double stalest(const struct taut_board *b, uint32_t n, bool with_ends)
 {
     const struct taut_plan_way *w = &b->way;
-    const double *cap = b->g->capacity;
-    double least = taut_board_least(cap[w->c[0]], cap[w->c[w->n - 1]]),
-           old = HUGE_VAL;
+    double least = taut_board_expectation(b, n), old = HUGE_VAL;
     double member = HUGE_VAL, due = b->r.now - b->r.fresh_s;
 
-    for (uint32_t i = 1; i + 1 < w->n; i++)
-        least = taut_board_least(least, cap[w->c[i] & ~TAUT_PLAN_UNSURE] / n);
     for (uint32_t i = with_ends ? 0 : 1; i < w->n - (with_ends ? 0 : 1); i++) {
-        bool is_end = i == 0 || i == w->n - 1;
         uint32_t c = w->c[i] & ~TAUT_PLAN_UNSURE;
         bool is_shown =
-            c == w->c[i] && least >= b->r.good * cap[c] / (is_end ? 1 : n);
+            c == w->c[i] && least >= b->r.good * taut_board_share(b, i, n);
         double at = shown_at(b, c, is_shown);
         if (c == w->c[i])
             old = taut_board_least(old, at);

@@ -3,6 +3,7 @@
 --
 -- The receiver's count is the figure.  The sender's account of the same stream (bytes
 -- acknowledged) must agree, so that no node can accuse or excuse a partner alone.
+local expectation = require "taut.topology.expectation"
 local stages = require "taut.topology.stages"
 local tests = require "taut.tests"
 
@@ -183,28 +184,6 @@ local function larger(send, recv, name)
    return math.max(send and send[name] or 0, recv and recv[name] or 0)
 end
 
--- A component's capacity for one of the plan's own senders through it at that moment.
-local function share(t, c, topo)
-   return topo.capacity[c] / (t.shares and t.shares[c] or 1)
-end
-
---- The smallest capacity on a test's route, each divided by the plan's own streams through it.
--- Of a set of links the slowest counts: a test may have met it.
--- @param t test: route; shares (optional): map component → how many tests of the phase use it
--- @return bytes per second, of those components whose capacity is known (math.huge: none is); and
---   the first one whose is not, or nil
-function judge.expectation(t, topo)
-   local least, open = math.huge, nil
-   for _, c in ipairs(stages.all(t.route)) do
-      if topo.open and topo.open[c] then
-         open = open or c
-      else
-         least = math.min(least, share(t, c, topo))
-      end
-   end
-   return least, open
-end
-
 --- What a test can show of a component: it comes out low when less than this share of the
 -- component's capacity is left ("visible below 52 %"), and good otherwise.
 -- @param c component on the test's route
@@ -216,7 +195,8 @@ function judge.visible(t, c, topo, s)
    end
    for _, on in ipairs(t.route) do
       if on == c then
-         return s.good * judge.expectation(t, topo) / share(t, c, topo)
+         return s.good * expectation.of_test(t, topo) /
+            expectation.share_of(topo, c, t.shares and t.shares[c])
       end
    end
    return nil
@@ -326,7 +306,7 @@ function judge.test(t, send, recv, topo, s)
    elseif not t.src_name then
       t.src_name, t.dst_name = topo.nodes[t.src], topo.nodes[t.dst]
    end
-   local expected, open = judge.expectation(t, topo)
+   local expected, open = expectation.of_test(t, topo)
    t.expected_Bps = not open and t.planned_Bps or expected
    if t.mode == "latency" then
       return latency(t, send, recv, s)

@@ -1,11 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Phases: sets of tests that run together, and what each test of a phase can reach.
---
--- In a phase no component is on two routes, no test's data meets another's acknowledgements, no
--- node takes part twice, and no router both sends into the fabric and receives from it.  Tests
--- that are to share components are put in as a group, and are one item.
--- Source of the rule about routers: Ezell, CUG 2013 (TopoBW): a Gemini never sends and receives
--- at once.
+--- Edge colouring: puts tests into few phases (phase.lua).  Tests that are to share components are
+-- put in as a group, and are one item.
+local expectation = require "taut.topology.expectation"
+local phase = require "taut.survey.phase"
 local rounds = require "taut.survey.rounds"
 
 local schedule = {}
@@ -33,79 +30,18 @@ function schedule.route(test, topo)
    return test
 end
 
----------------------------------------------------------------- what tests can reach
-
---- Say what each test of a phase can reach: the smallest capacity on its route, each divided by
--- the streams of the phase through it.  Of a set of components a test uses one or a part of each.
--- Sets planned_Bps, and through: component → streams, where there is more than one.
--- @return the phase; its expect(tests) does the same again for those of them that are left
-function schedule.expect(phase, topo)
-   phase.expect = function(tests) schedule.expect(tests, topo) end
-   local use = {}
-   for _, t in ipairs(phase) do
-      for _, stage in ipairs(t.route) do
-         if type(stage) == "table" then
-            for i, c in ipairs(stage) do
-               use[c] = (use[c] or 0) + (stage.w and stage.w[i] or 1 / #stage)
-            end
-         else
-            use[stage] = (use[stage] or 0) + 1
-         end
-      end
-   end
-   for _, t in ipairs(phase) do
-      local least, through = math.huge, nil
-      each(t.route, function(component)
-         local n = math.max(1, use[component])
-         least = math.min(least, topo.capacity[component] / n)
-         if n > 1 then
-            through = through or {}
-            through[component] = n
-         end
-      end)
-      t.planned_Bps, t.through = least, through
-   end
-   return phase
-end
-
----------------------------------------------------------------- edge colouring
-
-local function new_phase()
-   return { node = {}, data = {}, ack = {}, role = {}, tests = {} }
-end
-
-local function fits_test(phase, test)
-   local a, b, free = test.from_router, test.to_router, true
-   if phase.node[test.src] or phase.node[test.dst] or
-      a ~= b and (phase.role[a] == "recv" or phase.role[b] == "send") then
-      return false
-   end
-   each(test.route, function(component)
-      free = free and not phase.data[component] and not phase.ack[component]
-   end)
-   each(free and test.back or {}, function(component) free = free and not phase.data[component] end)
-   return free
-end
-
---- Can an item join a phase?
-local function fits_phase(phase, item)
+local function fits_item(into, item)
    for _, t in ipairs(tests_of(item)) do
-      if not fits_test(phase, t) then
+      if not into:fits(t) then
          return false
       end
    end
    return true
 end
 
-local function put_item(phase, item)
+local function put_item(into, item)
    for _, t in ipairs(tests_of(item)) do
-      phase.node[t.src], phase.node[t.dst] = true, true
-      each(t.route, function(component) phase.data[component] = true end)
-      each(t.back, function(component) phase.ack[component] = true end)
-      if t.from_router ~= t.to_router then
-         phase.role[t.from_router], phase.role[t.to_router] = "send", "recv"
-      end
-      phase.tests[#phase.tests + 1] = t
+      into:put(t)
    end
 end
 
@@ -149,18 +85,18 @@ function schedule.colour(items, topo, options)
    for _, item in ipairs(list) do
       local at
       breathe()
-      for i, phase in ipairs(phases) do
-         if fits_phase(phase, item) then
+      for i, open in ipairs(phases) do
+         if fits_item(open, item) then
             at = i
             break
          end
       end
       at = at or #phases + 1
-      phases[at] = phases[at] or new_phase()
+      phases[at] = phases[at] or phase.new()
       put_item(phases[at], item)
    end
-   for i, phase in ipairs(phases) do
-      phases[i] = schedule.expect(phase.tests, topo)
+   for i, full in ipairs(phases) do
+      phases[i] = expectation.of_phase(full.tests, topo)
    end
    return phases
 end

@@ -8,6 +8,7 @@
 --
 -- Where routes are hashed or adaptive a stage is a set of links.  It is accused as a whole, as if
 -- it were one component, and no test clears it: the next stream may take another member.
+local expectation = require "taut.topology.expectation"
 local json = require "taut.json"
 local stages = require "taut.topology.stages"
 local tables = require "taut.base.tables"
@@ -57,7 +58,8 @@ end
 
 -- Did a good test clear the component?  As in diagnose/.
 local function clears_component(survey, test, component)
-   local cap = survey.topo.capacity[component] / (test.through and test.through[component] or 1)
+   local cap = expectation.share_of(survey.topo, component,
+      test.through and test.through[component])
    local s = survey.diagnosis
    return test.bw_Bps >= s.good * cap or
       test.expected_Bps < s.good * cap and test.bw_Bps >= s.clear_most * test.expected_Bps

@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
+local expectation = require "taut.topology.expectation"
 local judge = require "taut.diagnose.judge"
 local lu = require "luaunit"
 local sim = require "lib.sim"
@@ -187,7 +188,7 @@ function tests.test_what_a_test_can_show_of_a_component()
    lu.assertNil(judge.visible(t, 9, topo, sim.quick))
    -- two senders through the backplane: each can have half of it
    t.shares = { [2] = 2 }
-   lu.assertEquals(judge.expectation(t, topo), 4.875e9)
+   lu.assertEquals(expectation.of_test(t, topo), 4.875e9)
    lu.assertEquals(judge.visible(t, 2, topo, sim.quick), sim.quick.good)
 end
 

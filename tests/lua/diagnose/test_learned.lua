@@ -2,6 +2,7 @@
 -- What components carry where nobody configured it, and classes of nodes.
 local config = require "taut.config"
 local diagnose = require "taut.diagnose"
+local expectation = require "taut.topology.expectation"
 local json = require "taut.json"
 local judge = require "taut.diagnose.judge"
 local lu = require "luaunit"
@@ -125,8 +126,8 @@ function tests.test_node_classes_have_capacities_of_their_own()
    lu.assertNotNil(topo.learns[topo.tx[31]])
    lu.assertEquals(topo:kind(topo.tx[1]), "tx")
    -- a test is held against the narrower end
-   lu.assertEquals(judge.expectation({ route = topo:route(1, 5) }, topo), 24e6)
-   lu.assertEquals(judge.expectation({ route = topo:route(1, 3) }, topo), 24e6)
+   lu.assertEquals(expectation.of_test({ route = topo:route(1, 5) }, topo), 24e6)
+   lu.assertEquals(expectation.of_test({ route = topo:route(1, 3) }, topo), 24e6)
 end
 
 function tests.test_a_class_may_be_configured_where_the_rest_is_learned()

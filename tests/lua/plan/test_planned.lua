@@ -4,6 +4,7 @@
 local config = require "taut.config"
 local coverage = require "taut.plan.coverage"
 local diagnose = require "taut.diagnose"
+local expectation = require "taut.topology.expectation"
 local health = require "taut.topology.health"
 local judge = require "taut.diagnose.judge"
 local lu = require "luaunit"
@@ -141,7 +142,7 @@ function tests.test_what_is_enough()
    local sure, groups = 0, 0
    each(function(topo, list)
       for _, t in ipairs(list) do
-         local expected, open = judge.expectation(t, topo)
+         local expected, open = expectation.of_test(t, topo)
          if t.group then
             lu.assertNil(planned.enough(t, 0.5))
             groups = groups + 1
@@ -222,7 +223,7 @@ function tests.test_the_quick_judgement_is_the_slow_one()
          t.planned_Bps = math.random() < 0.05 and 1e6 or nil
          t.enough_Bps = math.random() < 0.5 and 1 or nil
          local same = planned.fields(t)
-         local expected = judge.expectation(t, topo)
+         local expected = expectation.of_test(t, topo)
          local send, recv = reports(math.random, expected < math.huge and expected or 24e6)
          judge.test(t, send, recv, topo, s)
          judge.test(same, send, recv, topo, s)
@@ -294,7 +295,7 @@ local function diagnosed(topo, as)
       planned.stamp(list, event, now, event)
       for _, t in ipairs(list) do
          local is_slow = tables.has(t.route, slow)
-         local bytes = math.floor(20e-3 * (is_slow and 0.3 or 0.98) * judge.expectation(t, topo))
+         local bytes = math.floor(20e-3 * (is_slow and 0.3 or 0.98) * expectation.of_test(t, topo))
          local r = { bytes = bytes, window_ns = 20000000 }
          judge.test(t, r, r, topo, sim.quick)
          t.class = event % 4 == 0 and t.id % 7 == 0 and "void" or t.class

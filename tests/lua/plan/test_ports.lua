@@ -3,7 +3,7 @@
 local config = require "taut.config"
 local coverage = require "taut.plan.coverage"
 local diagnose = require "taut.diagnose"
-local judge = require "taut.diagnose.judge"
+local expectation = require "taut.topology.expectation"
 local lu = require "luaunit"
 local plan = require "taut.plan"
 local ports = require "taut.plan.ports"
@@ -144,7 +144,7 @@ function tests.test_tests_on_one_link_share_it()
    ways.share { one, two, other, later }
    for _, t in ipairs { one, two } do
       lu.assertEquals(t.shares, { [way[2]] = 2, [way[3]] = 2 })
-      lu.assertEquals(judge.expectation(t, topo), 5e8)
+      lu.assertEquals(expectation.of_test(t, topo), 5e8)
    end
    lu.assertNil(other.shares)
    lu.assertNil(later.shares)

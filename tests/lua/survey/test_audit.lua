@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- The audit on machines of arithmetic: phases, what is found and what is not.
 local audit = require "taut.survey.audit"
+local expectation = require "taut.topology.expectation"
 local json = require "taut.json"
 local links = require "taut.survey.links"
 local lu = require "luaunit"
 local report_audit = require "taut.cli.survey.audit_text"
 local rounds = require "taut.survey.rounds"
-local schedule = require "taut.survey.schedule"
 local sim = require "lib.sim"
 local tables = require "taut.base.tables"
 local topology = require "taut.topology"
@@ -185,11 +185,11 @@ end
 function tests.test_a_set_of_components_is_one_of_them()
    local topo = { capacity = { 10, 4, 6, 10 } }
    local t = { route = { 1, { 2, 3, w = { 0.5, 0.5 } }, 4 } }
-   schedule.expect({ t }, topo)
+   expectation.of_phase({ t }, topo)
    lu.assertEquals(t.planned_Bps, 4)
    lu.assertNil(t.through)
    local u, v = { route = { 1, 2 } }, { route = { 3, 2 } }
-   schedule.expect({ u, v }, topo)
+   expectation.of_phase({ u, v }, topo)
    lu.assertEquals({ u.planned_Bps, u.through }, { 2, { [2] = 2 } })
 end
 

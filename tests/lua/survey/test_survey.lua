@@ -2,16 +2,15 @@
 -- Surveys: who may hold one, who is waited for, rounds, what happens when nodes go, lie or hang.
 -- The connections are fakes that keep what is sent to them; all else is real.
 local coverage = require "taut.plan.coverage"
+local expectation = require "taut.topology.expectation"
 local hello = require "taut.wire.hello"
 local json = require "taut.json"
 local looptest = require "lib.looptest"
 local lu = require "luaunit"
 local node_lists = require "taut.wire.node_lists"
 local rounds = require "taut.survey.rounds"
-local schedule = require "taut.survey.schedule"
 local seal = require "taut.seal"
 local sim = require "lib.sim"
-local steps = require "taut.survey.matrix.steps"
 local survey = require "taut.survey"
 local task = require "taut.base.task"
 local wire = require "taut.wire"
@@ -96,7 +95,7 @@ function kind.groups(topo, count)
       for _, t in ipairs(phases[p]) do
          t.route = topo:route(t.src, t.dst)
       end
-      schedule.expect(phases[p], topo)
+      expectation.of_phase(phases[p], topo)
    end
    return phases
 end
@@ -490,12 +489,12 @@ function tests.test_a_step_without_one_pair_expects_more_of_the_others()
    for i = 1, 3 do
       step[i] = { src = i, dst = i + 3, route = topo:route(i, i + 3) }
    end
-   steps.expect(step, topo)
+   expectation.of_phase(step, topo)
    lu.assertEquals(step[1].planned_Bps, 8e6)
    step.expect { step[1], step[3] }
    lu.assertEquals({ step[1].planned_Bps, step[3].planned_Bps }, { 12e6, 12e6 })
    -- the same after results: what was good for one of three is not for one of two
-   steps.expect(step, topo)
+   expectation.of_phase(step, topo)
    for i, t in ipairs(step) do
       t.class, t.bw_Bps, t.expected_Bps = i == 2 and "void" or "good", 8e6, 8e6
       t.src_name, t.dst_name = "a" .. i, "b" .. i

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- The schedule of `taut matrix`: every pair, both ways, and who shares what with whom.
+local expectation = require "taut.topology.expectation"
 local lu = require "luaunit"
 local matrix = require "taut.survey.matrix"
 local sim = require "lib.sim"
@@ -180,10 +181,10 @@ function tests.test_a_hashed_stage_carries_its_share()
    local topo = { capacity = { 10, 10, 8, 8, 10, 10 } }
    local set = { 3, 4, w = { 0.5, 0.5 } }
    local a, b = { route = { 1, set, 2 } }, { route = { 5, set, 6 } }
-   local load = steps.loads { a, b }
+   local load = expectation.streams_through { a, b }
    lu.assertEquals({ load[3], load[4], load[1] }, { 1.0, 1.0, 1 })
-   lu.assertEquals(steps.expectation(topo, a, load), 8)
-   lu.assertEquals(steps.expectation(topo, a, steps.loads { a, b, a, b }), 4)
+   lu.assertEquals(expectation.of_way(a.route, topo, load), 8)
+   lu.assertEquals(expectation.of_way(a.route, topo, expectation.streams_through { a, b, a, b }), 4)
 end
 
 function tests.test_what_is_slow_is_measured_again_alone_and_named()

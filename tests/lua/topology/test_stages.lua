@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Routes with sets of links: plans occupy all of a set, diagnosis judges none of it.
 local diagnose = require "taut.diagnose"
+local expectation = require "taut.topology.expectation"
 local lu = require "luaunit"
 local sim = require "lib.sim"
 local stages = require "taut.topology.stages"
@@ -63,9 +64,8 @@ function tests.test_no_member_of_a_set_is_accused_or_cleared()
 end
 
 function tests.test_the_slowest_of_a_set_is_what_may_be_expected()
-   local judge = require "taut.diagnose.judge"
    local topo = { capacity = { 10, 10, 8, 4 } }
-   lu.assertEquals(judge.expectation({ route = { 1, { 3, 4, w = { 0.5, 0.5 } }, 2 } }, topo), 4)
+   lu.assertEquals(expectation.of_test({ route = { 1, { 3, 4, w = { 0.5, 0.5 } }, 2 } }, topo), 4)
 end
 
 return tests

@@ -5,6 +5,7 @@
 -- and that hardly any good pair clears; components that explain the same pairs are named together.
 -- A stage of several links (hashed or adaptive traffic) is a candidate as it is: one broken member
 -- of it makes its share of the pairs slow.
+local expectation = require "taut.topology.expectation"
 local tables = require "taut.base.tables"
 
 local blame = {}
@@ -18,8 +19,8 @@ local function clears_component(matrix, key, topo, component, most)
    if matrix.mode == "latency" then
       return true -- what is late on the way would have made it late
    end
-   local streams = matrix.loads and matrix.loads[key] and matrix.loads[key][component] or 1
-   local capacity = topo.capacity[component] / streams
+   local streams = matrix.loads and matrix.loads[key]
+   local capacity = expectation.share_of(topo, component, streams and streams[component])
    return matrix.bw[key] >= matrix.good * capacity or matrix.bw[key] >= most * matrix.expected[key]
 end
 

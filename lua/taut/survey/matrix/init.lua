@@ -10,6 +10,7 @@
 local tables = require "taut.base.tables"
 local again = require "taut.survey.matrix.again"
 local data = require "taut.survey.matrix.data"
+local expectation = require "taut.topology.expectation"
 local findings = require "taut.survey.matrix.findings"
 local islands = require "taut.topology.islands"
 local json = require "taut.json"
@@ -70,7 +71,7 @@ local function step_phases(self, pairs_of, ready)
       back[#back + 1] = route_test(self, test_of(self, p[2], p[1]))
    end
    for _, phase in ipairs { there, back } do
-      steps.expect(phase, self.topo)
+      expectation.of_phase(phase, self.topo)
       if #phase > 0 then
          ready[#ready + 1] = phase
       end
