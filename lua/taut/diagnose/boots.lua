@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which nodes booted since they were last heard: what spoke against their tx and rx before says
 -- little of what they are now.
+local numbering = require "taut.topology.numbering"
+
 local boots = {}
 
 --- Take down the boot ids of an event's nodes.
@@ -14,9 +16,8 @@ function boots.note(known, peers, topo)
       local was = known[n]
       known[n] = peer.boot or was
       if was and known[n] ~= was then
-         for e = n, #topo.nodes * (topo.rails or 1), #topo.nodes do
-            list[#list + 1], list[#list + 2] = 2 * e - 1, 2 * e
-         end
+         local ports = numbering.ports_of_node(#topo.nodes, n, topo.rails)
+         table.move(ports, 1, #ports, #list + 1, list)
       end
    end
    return list

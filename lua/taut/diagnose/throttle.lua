@@ -4,6 +4,7 @@
 -- A blade controller out of contact throttles by itself and cannot log it (M. Ezell, CUG 2013): all
 -- tests inside come out low at once, and neither counters nor logs speak against anything there.
 local json = require "taut.json"
+local numbering = require "taut.topology.numbering"
 local tables = require "taut.base.tables"
 local whole = require "taut.diagnose.whole"
 
@@ -20,12 +21,10 @@ end
 
 -- tx and rx of all rails of a node, or of one.
 local function ends(topo, n, only)
-   local list = {}
-   for rail = only or 1, only or topo.rails or 1 do
-      local e = #topo.nodes * (rail - 1) + n
-      list[#list + 1], list[#list + 2] = 2 * e - 1, 2 * e
+   if only then
+      return { numbering.ports_of_rail(#topo.nodes, n, only) }
    end
-   return list
+   return numbering.ports_of_node(#topo.nodes, n, topo.rails)
 end
 
 local function add_node(g, o, n, rail)

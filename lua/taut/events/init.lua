@@ -11,6 +11,7 @@ local jobs = require "taut.events.jobs"
 local json = require "taut.json"
 local loop = require "taut.loop"
 local names = require "taut.events.names"
+local numbering = require "taut.topology.numbering"
 local peers = require "taut.events.peers"
 local sys = require "taut.sys"
 
@@ -115,12 +116,10 @@ end
 local function note_boot(self, o)
    local topo = self.topo
    local n = o.what == "boot" and topo.node_id[o.node]
-   for e = n or 1, n and #topo.nodes * topo.rails or 0, #topo.nodes do
-      for c = 2 * e - 1, 2 * e do
-         for origin, s in pairs(self.standing[c] or {}) do
-            if s.source == "kernel" and s.via == "pcie" and (s.at or 0) < (o.from or 0) then
-               set_evidence(self, c, origin, nil)
-            end
+   for _, c in ipairs(n and numbering.ports_of_node(#topo.nodes, n, topo.rails) or {}) do
+      for origin, s in pairs(self.standing[c] or {}) do
+         if s.source == "kernel" and s.via == "pcie" and (s.at or 0) < (o.from or 0) then
+            set_evidence(self, c, origin, nil)
          end
       end
    end

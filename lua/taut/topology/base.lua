@@ -3,6 +3,7 @@
 --
 -- A model (torus.lua …) works out routers, links, names and the parameters of its routing engine,
 -- makes a class with base.class() and hands all of it to base.new().
+local numbering = require "taut.topology.numbering"
 local tables = require "taut.base.tables"
 local assemble = require "taut.topology.assemble"
 local dynamic = require "taut.topology.seen.dynamic"
@@ -317,9 +318,9 @@ end
 -- tx and rx of a node, of those of its rails that lead to the router, where it is given.
 local function ports_of(self, node, router, list)
    for rail = 1, self.rails do
-      local at, off = self:router(node, rail), 2 * #self.nodes * (rail - 1)
+      local at = self:router(node, rail)
       if at and (not router or at == router) then
-         list[#list + 1], list[#list + 2] = self.tx[node] + off, self.rx[node] + off
+         list[#list + 1], list[#list + 2] = numbering.ports_of_rail(#self.nodes, node, rail)
       end
    end
    return list

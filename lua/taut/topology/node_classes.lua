@@ -2,6 +2,7 @@
 --- Nodes that are made otherwise than the rest: with an injection capacity of their own, or one
 -- that is to be learned for them alone.
 local hostlist = require "taut.hostlist"
+local numbering = require "taut.topology.numbering"
 local unknown = require "taut.topology.unknown"
 
 local node_classes = {}
@@ -63,9 +64,10 @@ local function apply_class(topo, name, class)
          return bad_setting(name, "nodes: '%s' is in class '%s' already", node, topo.node_class[n])
       end
       topo.node_class[n] = name
-      for e = n, #topo.nodes * topo.rails, #topo.nodes do
-         set_capacity(topo, 2 * e - 1, class.tx)
-         set_capacity(topo, 2 * e, class.rx)
+      for rail = 1, topo.rails do
+         local tx, rx = numbering.ports_of_rail(#topo.nodes, n, rail)
+         set_capacity(topo, tx, class.tx)
+         set_capacity(topo, rx, class.rx)
       end
    end
    return true

@@ -5,6 +5,7 @@
 -- named by the port it leaves; where a model treats all cables between two routers as one, they
 -- are one link, named by the first of them, with the sum of their capacities.
 local hostlist = require "taut.hostlist"
+local numbering = require "taut.topology.numbering"
 local shape = require "taut.topology.shape"
 local tables = require "taut.base.tables"
 local unknown = require "taut.topology.unknown"
@@ -340,9 +341,9 @@ function wired.with_health(fabric, topo, err)
    end
    local left = {}
    for _, r in ipairs(fabric.rail_planes or {}) do
-      local rx = 2 * (#topo.nodes * (r.rail - 1) + r.node)
-      topo.planes[rx - 1], topo.planes[rx] = r.planes, r.planes
-      left[rx - 1], left[rx] = r.left, r.left
+      local tx, rx = numbering.ports_of_rail(#topo.nodes, r.node, r.rail)
+      topo.planes[tx], topo.planes[rx] = r.planes, r.planes
+      left[tx], left[rx] = r.left, r.left
    end
    for l, planes in pairs(fabric.planes or {}) do
       topo.planes[topo.first_link + l - 1] = planes

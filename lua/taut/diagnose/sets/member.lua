@@ -5,6 +5,7 @@
 -- On a dragonfly two routers of a group are rarely in one job, and what shows that the link between
 -- them is slow are mostly flows to other groups.  Whatever else these may have taken is as good a
 -- cause, the other members of the same set first of all, until it was seen to do well.
+local numbering = require "taut.topology.numbering"
 local share = require "taut.diagnose.share"
 local tables = require "taut.base.tables"
 
@@ -77,8 +78,8 @@ local function hit(self, y, way, t)
    y.hits, y.low = y.hits + 1, y.low + 1
    y.senders[t.src], y.receivers[t.dst] = true, true
    y.first, y.last = y.first or t.time, t.time
-   local off = 2 * #topo.nodes * ((t.rail or 1) - 1)
-   local tx, rx = topo.tx[t.src] + off, topo.rx[t.dst] + off
+   local tx = numbering.ports_of_rail(#topo.nodes, t.src, t.rail)
+   local _, rx = numbering.ports_of_rail(#topo.nodes, t.dst, t.rail)
    on[tx], on[rx] = (on[tx] or 0) + 1, (on[rx] or 0) + 1
    for _, tally in ipairs(way) do
       for _, c in ipairs(tally.set.members) do

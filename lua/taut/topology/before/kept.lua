@@ -2,6 +2,7 @@
 --- A machine as text, so that a later start can tell which components are still the same: names,
 -- ends, kinds and capacities, without routes.  About 12 bytes for each component.
 local json = require "taut.json"
+local numbering = require "taut.topology.numbering"
 
 local kept = {}
 local Machine = {}
@@ -34,9 +35,10 @@ end
 local function ends_of(topo, sorts, number_of)
    local at, list, n = {}, {}, #topo.nodes
    for e = 1, n * topo.rails do
-      at[e] = topo:router((e - 1) % n + 1, (e - 1) // n + 1) or -1
-      list[2 * e - 1] = sort_of(topo, 2 * e - 1, sorts, number_of)
-      list[2 * e] = sort_of(topo, 2 * e, sorts, number_of)
+      local tx, rx = numbering.ports_of(e)
+      at[e] = topo:router(numbering.node_of(n, e)) or -1
+      list[tx] = sort_of(topo, tx, sorts, number_of)
+      list[rx] = sort_of(topo, rx, sorts, number_of)
    end
    return at, list
 end
@@ -102,10 +104,11 @@ end
 local function add_ends(self, ends)
    local n = #self.nodes
    for e = 1, n * self.rails do
-      local name = self.nodes[(e - 1) % n + 1]
-      name = self.rails > 1 and ("%s:%d"):format(name, (e - 1) // n + 1) or name
-      add_component(self, name .. "/tx", ends[2 * e - 1])
-      add_component(self, name .. "/rx", ends[2 * e])
+      local node, rail = numbering.node_of(n, e)
+      local tx, rx = numbering.ports_of(e)
+      local name = self.rails > 1 and ("%s:%d"):format(self.nodes[node], rail) or self.nodes[node]
+      add_component(self, name .. "/tx", ends[tx])
+      add_component(self, name .. "/rx", ends[rx])
    end
    self.first_link = self.n + 1
 end

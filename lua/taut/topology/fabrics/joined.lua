@@ -3,6 +3,7 @@
 -- by the fabric that this is in.
 local base = require "taut.topology.base"
 local health = require "taut.topology.health"
+local numbering = require "taut.topology.numbering"
 local tables = require "taut.base.tables"
 
 local joined = {}
@@ -34,8 +35,11 @@ function Joined:part_of(component)
       return f, component - f.first_link + f.topo.first_link
    end
    local own = f.number[n]
-   local e = own and #f.topo.nodes * (rail - f.first_rail - 1) + own
-   return f, e and 2 * e - component % 2
+   if not own then
+      return f, nil
+   end
+   local tx, rx = numbering.ports_of_rail(#f.topo.nodes, own, rail - f.first_rail)
+   return f, component % 2 == 0 and rx or tx
 end
 
 --- The number here of a fabric's component.
@@ -44,7 +48,8 @@ function Joined:of_part(fabric, component)
    if not n then
       return component - fabric.topo.first_link + fabric.first_link
    end
-   return 2 * (#self.nodes * (fabric.first_rail + rail - 1) + fabric.node[n]) - component % 2
+   local tx, rx = numbering.ports_of_rail(#self.nodes, fabric.node[n], fabric.first_rail + rail)
+   return component % 2 == 0 and rx or tx
 end
 
 --- What a map or set of components says of one fabric, by its own numbers.
