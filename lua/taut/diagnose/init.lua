@@ -11,8 +11,8 @@
 -- (loss.lua, recurring.lua); none of them clears another.
 --
 -- States: "ok", "suspect", "slow", "failed", "lossy"; a component nobody tested is "unknown".
-local anew = require "taut.diagnose.anew"
 local alike = require "taut.diagnose.alike"
+local anew = require "taut.diagnose.anew"
 local busy = require "taut.diagnose.busy"
 local cable = require "taut.diagnose.sets.cable"
 local evidence = require "taut.evidence"
@@ -20,13 +20,14 @@ local learned = require "taut.diagnose.learned"
 local member = require "taut.diagnose.sets.member"
 local memory = require "taut.diagnose.memory"
 local queries = require "taut.diagnose.queries"
+local reasoning = require "taut.diagnose.reasoning"
+local record = require "taut.diagnose.record"
 local sane = require "taut.diagnose.sane"
 local sets = require "taut.diagnose.sets"
 local settle = require "taut.diagnose.settle"
 local tables = require "taut.base.tables"
 local wants = require "taut.diagnose.wants"
 local whole = require "taut.diagnose.whole"
-local reasoning = require "taut.diagnose.reasoning"
 
 local diagnose = {}
 local Diagnosis = {}
@@ -231,8 +232,6 @@ function Diagnosis:forget(c, now, probation_s, changes)
    local k = self:component(c)
    self.evidence:forget(c)
    local over = self.sets:forget(c)
-   k.left, k.evidence, k.case, k.ruled_out, k.suspect_at, k.by_hard = nil, nil, nil, nil, nil, nil
-   k.loss = nil
    k.probation_until = probation_s and probation_s > 0 and now + probation_s or nil
    changes = changes or {}
    settle.well(self, c, now, changes)
@@ -256,18 +255,10 @@ function Diagnosis:left(c, now, changes)
    self.records[c] = nil
 end
 
-local RESTORED = { "since", "left", "busy", "took", "confirmed", "asked", "suspect_at", "tied",
-   "probation_until", "case", "whole", "ruled_out", "evidence", "by_hard", "loss", "recurs", "load",
-   "last_cleared", "missing", "spent", "hard" }
-
 --- Take over what is known of a component, as memory.lua unpacked it; restored() ends it.
 function Diagnosis:restore(c, k)
    memory.add(self, c, k)
-   local own = { state = k.state }
-   for _, name in ipairs(RESTORED) do
-      own[name] = k[name]
-   end
-   self.records[c] = own
+   self.records[c] = record.restore(k)
    settle.note(self, c, k.state)
    wants.changed(self, c)
 end

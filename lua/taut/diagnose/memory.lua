@@ -4,14 +4,13 @@ local json = require "taut.json"
 local loss_memory = require "taut.diagnose.loss_memory"
 local low_tests = require "taut.diagnose.low_tests"
 local member = require "taut.diagnose.sets.member"
+local record = require "taut.diagnose.record"
 local slow_whole = require "taut.report.slow_whole"
 
 local memory = {}
 
 local GLIMPSES = { "best", "part", "whole" }
 local SEEN = { "cleared_at", "cleared_by", "last", "tests", "good", "reach" }
-local FIELDS = { "state", "since", "busy", "took", "suspect_at", "asked", "left",
-   "probation_until", "case", "by_hard", "load", "last_cleared", "missing" }
 
 -- What lacks for a verdict: its `what`, and whether it has numbers.
 local MISSING = { score = true, spells = true, span = true, far = true, confirmed = true,
@@ -47,7 +46,7 @@ end
 
 local function pack_fields(k, seen)
    local out = {}
-   for _, f in ipairs(FIELDS) do
+   for _, f in ipairs(record.PLAIN) do
       out[f] = k[f]
    end
    for _, f in ipairs(SEEN) do

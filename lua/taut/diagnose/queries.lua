@@ -3,6 +3,7 @@
 -- The methods of diagnose/init.lua that change nothing of what is concluded.
 local json = require "taut.json"
 local keep = require "taut.keep"
+local record = require "taut.diagnose.record"
 local slow_whole = require "taut.report.slow_whole"
 local tables = require "taut.base.tables"
 local verdicts = require "taut.report.verdicts"
@@ -11,13 +12,11 @@ local queries = {}
 
 ---------------------------------------------------------------- components
 
---- The diagnosis's own record of component c, begun where there is none: state, since, left, busy,
--- confirmed, tied, whole, hard …
+--- The diagnosis's own record of component c (record.lua), begun where there is none.
 function queries:component(c)
    local k = self.records[c]
    if not k then
-      k = { state = self.evidence:cleared(c) > -math.huge and "ok" or "unknown", confirmed = {},
-         busy = 0 }
+      k = record.new(self.evidence:cleared(c) > -math.huge and "ok" or "unknown")
       self.records[c] = k
    end
    return k

@@ -3,6 +3,7 @@
 local busy = require "taut.diagnose.busy"
 local loss = require "taut.diagnose.loss"
 local member = require "taut.diagnose.sets.member"
+local record = require "taut.diagnose.record"
 local recurring = require "taut.diagnose.recurring"
 local verdict = require "taut.diagnose.verdict"
 local verdicts = require "taut.report.verdicts"
@@ -45,22 +46,18 @@ local ALTERNATIVES = 16 -- kept with a verdict
 
 -- By its case, or by hard evidence alone.
 local function become_slow(self, c, k, case, now, changes)
-   local left = case and case.best or k.hard.left
-   k.left = math.min(1, left)
-   k.case, k.by_hard = case, not case or nil
-   k.ruled_out = self.evidence:alternatives(c, ALTERNATIVES)
-   local seen = self:seen(c)
-   k.last_cleared = { at = seen.cleared_at, by = seen.cleared_by }
-   k.evidence = self:run(c)
+   local left, seen = case and case.best or k.hard.left, self:seen(c)
+   record.decide(k, { left = math.min(1, left), case = case, by_hard = not case or nil,
+      ruled_out = self.evidence:alternatives(c, ALTERNATIVES), evidence = self:run(c),
+      last_cleared = { at = seen.cleared_at, by = seen.cleared_by } })
    self.evidence:explain_bouts(c)
    name(self, c, k.left)
-   k.tied = nil
    set_state(self, c, left < self.s.failed and "failed" or "slow", now, changes)
 end
 
 -- It comes and goes.
 local function become_recurring(self, c, k, case, now, changes)
-   k.recurs, k.left, k.tied, k.missing = recurring.record(case), math.min(1, case.share), nil, nil
+   record.decide(k, { recurs = recurring.record(case), left = math.min(1, case.share) })
    self.evidence:explain_bouts(c)
    name(self, c, k.left)
    self.evidence:name_recurring(c, true)
@@ -69,7 +66,7 @@ end
 
 -- It loses a share of what it carries.
 local function become_lossy(self, c, k, case, now, changes)
-   k.loss, k.left, k.tied, k.missing = loss.record(self, c, case), case.rate, nil, nil
+   record.decide(k, { loss = loss.record(self, c, case), left = case.rate })
    self.evidence:name_loss(c, case.share)
    set_state(self, c, "lossy", now, changes)
 end
@@ -79,14 +76,11 @@ function settle.well(self, c, now, changes)
    local k = self:component(c)
    if k.recurs then
       self.evidence:forget_bouts(c)
-      k.recurs = nil
    end
    if k.loss then
       self.evidence:name_loss(c, 0)
-      k.loss = nil
    end
-   k.tied, k.missing, k.asked, k.whole, k.busy, k.confirmed = nil, nil, nil, nil, 0, {}
-   k.spent, k.load, k.took = nil, nil, nil
+   record.clear(k)
    member.follow(self.sets, c, nil)
    k.hard = k.hard and (k.hard.of_set and k.hard.own or not k.hard.of_set and k.hard) or nil
    set_state(self, c, "ok", now, changes)
@@ -102,9 +96,7 @@ end
 
 --- The set it came from is well again.
 function settle.taken_back(self, c, now, changes)
-   local k = self:component(c)
    self.evidence:name(c, 1)
-   k.left, k.evidence, k.ruled_out, k.by_hard = nil, nil, nil, nil
    settle.well(self, c, now, changes)
 end
 
@@ -130,18 +122,16 @@ local function decided(self, c, k, case, is_hard, now, changes)
       return false
    end
    self.evidence:name(c, 1)
-   k.left, k.evidence, k.case, k.ruled_out, k.by_hard = nil, nil, nil, nil, nil
    settle.well(self, c, now, changes)
    return is_hard and k.hard and one_hard(self, c, k, nil, now, changes) or false
 end
 
 -- A verdict of losses stands: does it still?  Several tests without them take it back, as long as
 -- none had them since.
-local function decided_lossy(self, c, k, now, changes)
+local function decided_lossy(self, c, now, changes)
    if self.evidence:loss_good(c) < self.s.recover_good then
       return false
    end
-   k.left = nil
    settle.well(self, c, now, changes)
    return true
 end
@@ -155,7 +145,6 @@ local function decided_recurring(self, c, k, now, changes)
       return false
    end
    self.evidence:name(c, 1)
-   k.left = nil
    settle.well(self, c, now, changes)
    return true
 end
@@ -167,7 +156,6 @@ local function gets_worse(self, c, k, case, now, changes)
       return false
    end
    self.evidence:name_loss(c, 0)
-   k.loss = nil
    become_slow(self, c, k, case, now, changes)
    return true
 end
@@ -251,7 +239,7 @@ local function one(self, c, now, changes)
    if k.recurs then
       return decided_recurring(self, c, k, now, changes)
    elseif k.state == "lossy" then
-      return decided_lossy(self, c, k, now, changes)
+      return decided_lossy(self, c, now, changes)
          or gets_worse(self, c, k, case, now, changes)
    elseif self:is_decided(c) then
       return decided(self, c, k, case, is_hard, now, changes)
@@ -332,7 +320,6 @@ function settle.hard(self, c, now)
    elseif k.by_hard and not is_hard then
       local changes = {}
       self.evidence:name(c, 1)
-      k.by_hard, k.left, k.evidence, k.ruled_out = nil, nil, nil, nil
       settle.well(self, c, now, changes)
       return changes
    end
