@@ -50,7 +50,8 @@ end
 
 -- What others are known to send: what ports counted, and what running jobs' profiles say.
 local function excuse(self, t)
-   if t.class == "low" or t.port and t.port.is_low then
+   local is_late = t.class == "void" and t.segments ~= nil -- what it lost counts
+   if t.class == "low" or t.port and t.port.is_low or is_late then
       local fabric = self.followers and self.followers.fabric
       elsewhere.excuse(t, { topology = self.site.topo, good = self.site.conf.diagnosis.good,
          loads = fabric and fabric:loads() or {},

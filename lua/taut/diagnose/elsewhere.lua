@@ -48,6 +48,7 @@ local TEXT = {
 }
 
 --- A low test becomes void where others explain it; a void one at a loaded port tells nothing more.
+-- What such a test lost others' queues may have dropped: also where an end was late.
 -- @param t judged test
 -- @param o { topology, good, loads = what ports counted: array of { component = name, Bps }, sent =
 --   what other jobs send by their profiles: map component → Bps }
@@ -56,8 +57,10 @@ function elsewhere.excuse(t, o)
    for _, how in ipairs { "counted", "sent" } do
       local c = elsewhere.full(t, known[how], o.topology, o.good)
       if c then
+         if t.class == "low" or t.port then
+            t.why = TEXT[how]:format(o.topology.components[c], known[how][c] / 1e6)
+         end
          t.class, t.port, t.segments, t.lost = "void", nil, nil, nil
-         t.why = TEXT[how]:format(o.topology.components[c], known[how][c] / 1e6)
          return
       end
    end

@@ -157,6 +157,11 @@ function tests.test_other_jobs_are_an_excuse_where_they_fill_a_link()
          sent = d.profiles:background(t.job) })
       return t.class, t.why, t.port
    end
+   local late = { src = 2, dst = 4, route = d.topo:route(2, 4), job = 9, class = "void",
+      why = "n1 was late", bw_Bps = 2e7, segments = 200, lost = 4 }
+   elsewhere.excuse(late, { topology = d.topo, good = 0.75, loads = {},
+      sent = d.profiles:background(9) })
+   lu.assertEquals({ late.class, late.why, late.segments, late.lost }, { "void", "n1 was late" })
    local link = d.topo.component_id["r0.0.0/Z+"]
    lu.assertEquals({ class(9, 2e7, "n1", "n3") },
       { "void", "over r0.0.0/Z+ other jobs send 60 MB/s by their profiles: it is busy" })
