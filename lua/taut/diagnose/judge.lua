@@ -292,7 +292,8 @@ end
 --   expected_Bps, bw_Bps, sender_Bps, ratio, rtt_ns, class ("good", "low", "void") and why; figure
 --   (true: both ends agree on bw_Bps, whatever it means);
 --   port { component, Bps, is_low }: what the port of a loaded end carried in all in a void test;
---   segments, lost: what its stream sent and lost, where both ends agree; segment_bytes: what one
+--   segments, lost: what its stream sent and lost, where both ends agree and its ports carried
+--   nobody else's; segment_bytes: what one
 --   of these carried; by_loss (true: it is low, and its losses explain that); part_Bps: what the
 --   best quarter of one reached at least that is void as uneven;
 --   one of mode "latency" gets lat_ns { median, p99, n } instead of bandwidths
@@ -360,9 +361,10 @@ function judge.test(t, send, recv, topo, s)
             math.floor(100 * t.port.Bps / t.expected_Bps + 0.5))
       end
    end
-   if t.class == "void" and t.segments
-      and not (is_late and not crowded(t, recv) and not met_others(t, send, recv, s)) then
-      t.segments, t.lost, t.segment_bytes = nil, nil, nil -- others' queues may have dropped it
+   -- beside others it is their queues that drop, unless nothing is ever dropped for want of room
+   if t.segments and (t.class == "void" and (not is_late or crowded(t, recv))
+      or not s.lossless and met_others(t, send, recv, s)) then
+      t.segments, t.lost, t.segment_bytes = nil, nil, nil
    end
    return t
 end

@@ -123,6 +123,18 @@ function tests.test_which_void_tests_keep_their_losses()
    lu.assertEquals({ counts(9, {}) }, { "void" })
 end
 
+-- What shares a port with others fills its queue with them, however good the figure is.
+function tests.test_losses_beside_others_count_where_queues_drop_nothing_only()
+   for _, name in ipairs { "send", "recv" } do
+      local t = judged(0.9, { [name] = { foreign_bytes = 400000 } })
+      lu.assertEquals({ t.class, t.segments, t.lost }, { "good" })
+      t = judged(0.9, { [name] = { foreign_bytes = 400000 }, lossless = true })
+      lu.assertEquals({ t.class, t.segments, t.lost }, { "good", 20000, 200 })
+   end
+   local t = judged(0.9, { send = { foreign_bytes = 1000 } })
+   lu.assertEquals({ t.class, t.segments, t.lost }, { "good", 20000, 200 })
+end
+
 ---------------------------------------------------------------- on a machine
 
 local LINK = "r1.0.0/X+"

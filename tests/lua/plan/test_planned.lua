@@ -200,6 +200,14 @@ local function reports(random, expected)
          and math.floor(random() * 1e7) or nil, foreign_bytes = random() < 0.3
          and random() * 1e6 or nil, rtt_ns = random() < 0.5 and 12345 or nil,
          error = random() < 0.02 and "was not reached" or nil }
+      if random() < 0.5 then
+         r.segments, r.resent, r.disordered = 200, random(0, 3), 1
+      end
+      if random() < 0.3 then
+         r.port_ns, r.port_data_bytes = random(2, 25) * 1000000, r.bytes
+         r.port_with_bytes = random() < 0.5 and random(0, 100000) or 0
+         r.port_back_bytes = random() < 0.5 and random(0, 100000) or nil
+      end
       if random() < 0.8 then
          r.sub_bytes = {}
          for i = 1, random() < 0.3 and 3 or 8 do -- some end early
