@@ -162,6 +162,12 @@ streams_in_turns() {
     done
 }
 
+# What is not in the database's file yet stands beside it.
+keep_database() {
+    lab exec cat $DATABASE >"$KEEP.db"
+    lab exec cat $DATABASE-wal >"$KEEP.db-wal" 2>/dev/null || rm -f "$KEEP.db-wal"
+}
+
 one_position() {
     local component=$1 seed=$2 left=$HUNT_LEFT node turns=''
     [ "$left" != random ] || left=$((RANDOM = seed, 5 + RANDOM % 66))
@@ -207,6 +213,6 @@ hunt_main() {
     done
     [ -z "$streams" ] || { touch "$TMP/quiet"; wait $streams || die "lab load: $(cat "$TMP/streams")"; }
     bench_inside usage_of_tautd after >>"$TMP/positions"
-    [ -z "$KEEP" ] || { lab exec cat $DATABASE >"$KEEP.db"; cp "$TMP/positions" "$KEEP"; }
+    [ -z "$KEEP" ] || { keep_database; cp "$TMP/positions" "$KEEP"; }
     bench_inside report "$TMP/positions" "$conf" | bench_figures
 }
