@@ -1,15 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Ceilings: the best that the tests of a run showed, and what it explains. */
+/* Ceilings: the best that the tests of a run showed, and what it explains.
+ *
+ * The ceiling of component o since time t is a share of o's capacity, 0..1:
+ *
+ *   L(o, t) = max(x, g)
+ *
+ *   x  the largest share of the low tests in o's run from t on; of MANY tests
+ *      or more the third largest, if the largest is within 'ceiling' of that
+ *   g  the largest share of tests from t on that were neither low nor clearing
+ *      (TAUT_GLIMPSE_BEST)
+ *
+ * Several ceilings of o are tried: L0 since the beginning of the case in
+ * question, L1 of o's own case, L2 of o's whole run.  A low test that showed
+ * the share x of o is explained by o where, for one of them,
+ *
+ *   x >= L0 (1 - ceiling)
+ *   |x / Li - 1| < ceiling
+ *   |2 x / Li - 1| < 2 ceiling  or  |3 x / Li - 1| < 2 ceiling
+ *
+ * The last line is a slow component that one or two others share fairly. */
 #include <config.h>
 
 #include <math.h>
 
 #include "advisor/lib/evidence/inside.h"
 
-#define MANY 24 /* tests, of which the best is better than there is */
+#define MANY 24 /* tests: their maximum is more than the ceiling, by noise */
 
-/* The best share of the entries from time 'since' on; of many the third, since
- * the best of many is more than what there is, by noise. */
+/* x: the best share of the entries from time 'since' on; of many the third,
+ * since the best of many is more than what there is, by noise.  A best that
+ * stands clear of the third is no noise, and is taken.
+ *
+ * One pass from the newest entry back, O(n); top[] holds the three largest, in
+ * descending order. */
 static double best_of(const struct taut_evidence *e, const struct taut_run *run,
                       double since)
 {
@@ -40,6 +63,7 @@ double taut_evidence_best(const struct taut_evidence *e, uint32_t o,
         return 0;
     double best = best_of(e, run, since);
     const struct taut_glimpses *shown = &run->glimpses[TAUT_GLIMPSE_BEST];
+    /* shares descend with time: the first in time is the largest */
     for (uint32_t i = 0; i < shown->n; i++)
         if (shown->list[i].time >= since)
             return fmax(best, (double)shown->list[i].share);
@@ -51,6 +75,8 @@ bool taut_evidence_is_fair(double ratio, double near)
     return fabs(2 * ratio - 1) < near || fabs(3 * ratio - 1) < near;
 }
 
+/* An o that was cleared in the test's own event, or in a later one, was well:
+ * it has nothing to do with the test. */
 double taut_evidence_share(const struct taut_evidence *e, uint32_t o,
                            const struct taut_low *low)
 {
@@ -62,6 +88,8 @@ double taut_evidence_share(const struct taut_evidence *e, uint32_t o,
     return -1;
 }
 
+/* Three tests need no ceiling: o was named for this one; the test tells of o's
+ * port alone; or the question is about any level (o->all). */
 bool taut_evidence_explains(const struct taut_evidence *e,
                             const struct taut_other *o,
                             const struct taut_low *low)

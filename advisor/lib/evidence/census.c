@@ -6,6 +6,8 @@
 
 #include "advisor/lib/evidence/inside.h"
 
+/* A set of nodes: those whose stamp is slot_now.  Raising slot_now empties it
+ * at no cost, so a count is linear in the tests of a run. */
 bool taut_evidence_is_new_node(struct taut_evidence *e, uint32_t endpoint)
 {
     uint32_t node = endpoint % e->g->nodes;
@@ -32,6 +34,8 @@ static uint32_t count_ends(struct taut_evidence *e, uint32_t c,
     return n;
 }
 
+/* c < 2 * endpoints is a port: even numbers are tx, odd ones rx.  The far ends
+ * of a tx are its receivers, those of an rx its senders. */
 struct taut_reporters taut_evidence_far(const struct taut_evidence *e,
                                         uint32_t c, uint32_t senders,
                                         uint32_t receivers)
@@ -102,6 +106,9 @@ static bool is_longer(const struct taut_evidence *e, uint32_t a, uint32_t b)
            (e->of[a].run->n == e->of[b].run->n && a < b);
 }
 
+/* Insertion into a sorted list of 'most', from the ring of those accused last:
+ * O(TAUT_EVIDENCE_RECENT * most), whatever the size of the machine.  The order
+ * is total, so one that comes twice meets itself in the list. */
 uint32_t taut_evidence_longest(const struct taut_evidence *e, uint32_t *list,
                                uint32_t most)
 {

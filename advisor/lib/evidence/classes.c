@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Components that should be alike, and classes that have changed. */
+/* Components that should be alike, and classes that have changed.
+ *
+ * A class has changed where
+ *
+ *   tested >= least   and   low >= share * tested
+ *
+ *   tested  its components that a test crossed since the time given
+ *   low     of these, those whose run weighs 'weight' log odds or more
+ *
+ * Weighing is what costs.  So two upper bounds of 'low' come first: how many
+ * have a run at all, then how many have TAUT_EVIDENCE_OPEN tests in it.  The
+ * first comes out of one pass over all components for all classes. */
 #include <config.h>
 
 #include <math.h>
@@ -72,6 +83,7 @@ bool taut_evidence_changed(const struct taut_evidence *e, uint32_t c,
     return found;
 }
 
+/* Alike are ceilings L with |L - Lc| <= near Lc, Lc being c's own. */
 uint32_t taut_evidence_alike(const struct taut_evidence *e, uint32_t c,
                              double since, double near)
 {

@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Links of one switch that are at one ceiling at the same time: they have one
- * cause, be it a busy place, the switch or a bundle of cables. */
+ * cause, be it a busy place, the switch or a bundle of cables.
+ *
+ * Link c has a case with the ceiling L.  Another link o of the same router and
+ * the same direction is as low as c where in 'spells' spells or more
+ *
+ *   |x - L| <= ceiling L    x: the share of o that one of o's low tests showed
+ *
+ * by tests that did not cross c, while c was at L in the same spell.
+ *
+ * The cost is (links of the router) * (entries of o's run) * (entries of c's
+ * run), at most 192^2 a link. */
 #include <config.h>
 
 #include "advisor/lib/evidence/inside.h"
@@ -26,7 +36,8 @@ static bool is_at_in(const struct taut_evidence *e, uint32_t c,
     return false;
 }
 
-/* Spells in which link o was as low as c was, by tests that did not cross c. */
+/* Spells in which link o was as low as c was, by tests that did not cross c.
+ * Entries come by time, so comparing with the last spell counts each once. */
 static uint32_t together(const struct taut_evidence *e, uint32_t o, uint32_t c,
                          const struct taut_case *k)
 {
@@ -47,7 +58,7 @@ static uint32_t together(const struct taut_evidence *e, uint32_t o, uint32_t c,
     return n;
 }
 
-/* Of the links out of a router, or into it. */
+/* Of the links out of a router, or into it.  c counts as one of the low. */
 static struct taut_company count(const struct taut_evidence *e, uint32_t c,
                                  const struct taut_case *k, uint32_t router,
                                  bool is_out, uint32_t spells)

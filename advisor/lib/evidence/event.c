@@ -1,5 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Taking an event in: what is good, what clears whom. */
+/* Taking an event in: what is good, what clears whom.
+ *
+ * A test with the rate bw crosses the components c of its way for sure.  All
+ * rates are bytes/s, all shares 0..1.
+ *
+ *   cap(c)    capacity of c, of a link divided by the streams that share it
+ *   left(c)   share of it that is known to be left; 1: c is well
+ *   healthy   min over c of cap(c)
+ *   known     min over c of cap(c) left(c)
+ *   expected  what the judge expects, times known / healthy
+ *   share(c)  bw / cap(c)
+ *   reach(c)  min(1, healthy / cap(c)): the most that this test can show of c;
+ *             R(c) is the largest of all tests so far
+ *
+ * A low test with known < healthy and bw >= good * known is not low: what is
+ * known to be slow explains it.  A test clears c where
+ *
+ *   share >= good   or   R < good and share >= clear_most * R
+ *
+ * and is whole where share >= min(1 - (1 - good) / 3, clear_most) * R.
+ *
+ * The order within an event matters: all of its tests clear first, then its low
+ * tests accuse what was not cleared (accuse.c), then its losses count. */
 #include <config.h>
 
 #include <errno.h>
@@ -8,7 +30,8 @@
 
 #include "advisor/lib/evidence/inside.h"
 
-#define GOOD_MOST 4096 /* tests; then the older half counts half */
+#define GOOD_MOST 4096 /* tests; then all of them count half: the share of
+                          whole ones forgets what is long ago */
 
 /* ---- an event's tests ---- */
 
@@ -160,6 +183,8 @@ void taut_evidence_touch(struct taut_evidence *e, uint32_t c)
     e->touched[e->n_touched++] = c;
 }
 
+/* 'expected', 'healthy' and whether the test is still low, by the formulas
+ * above.  Components of unknown capacity have no part in the minima. */
 static void expect(const struct taut_evidence *e, struct taut_pending *p)
 {
     double known = HUGE_VAL, healthy = HUGE_VAL;
@@ -195,6 +220,8 @@ static bool is_whole(const struct taut_evidence *e, uint32_t c, double share)
     return is;
 }
 
+/* A late event clears only the entries until its own time, and does not turn
+ * the time of the last clearing back. */
 static void clear(struct taut_evidence *e, uint32_t c, double share,
                   double time, int64_t id)
 {
@@ -243,6 +270,8 @@ static void note_shown(struct taut_evidence *e, const struct taut_pending *p,
         taut_evidence_touch(e, c);
 }
 
+/* One test and one component of its way.  'spells' counts the spells in which a
+ * test crossed c: one more where the last test is older than this spell. */
 static void take_stage(struct taut_evidence *e, const struct taut_pending *p,
                        const struct taut_stage *s, double time)
 {
@@ -347,7 +376,9 @@ static void take_test(struct taut_evidence *e, struct taut_pending *p,
 }
 
 /* Several streams at once take more of a shared link than one does: then it is
- * busy, and what they got is nobody's ceiling. */
+ * busy, and what they got is nobody's ceiling.  Of the same pair of endpoints
+ * in the same event: bw(several) > grows * bw(one).  (One stream more beside
+ * one other gets 2/3 instead of 1/2, which is 1.33 times.) */
 static bool has_grown(const struct taut_evidence *e,
                       const struct taut_pending *p)
 {
@@ -389,6 +420,8 @@ static void look_ahead(const struct taut_evidence *e)
     }
 }
 
+/* Each stage of each test is passed twice, to clear and to accuse.  Only
+ * has_grown compares tests with each other. */
 int taut_evidence_commit(struct taut_evidence *e, double time, int64_t event,
                          struct taut_tally *count)
 {

@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Glimpses: what tests let through a component while its run goes on. */
+/* Glimpses: what tests let through a component while its run goes on.
+ *
+ * A glimpse is a share of the component's capacity and a time.  What is kept:
+ *
+ *   BEST   g1 > g2 > ... in the order in which they came: the best, the best
+ *          after it, and so on.  The first one since t is the maximum since t.
+ *   PART   by time; of each spell the three largest
+ *   WHOLE  by time; of each spell the largest
+ *
+ * Of PART and WHOLE the oldest go when there is no room. */
 #include <config.h>
 
 #include <math.h>

@@ -1,5 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rivals: what else was on the ways of the tests against a component. */
+/* Rivals: what else was on the ways of the tests against a component.
+ *
+ * Component c has the case k.  For another component o on the ways of its tests
+ *
+ *   same(o)  share of k's tests at the ceiling whose ways cross o, 0..1
+ *   rest(o)  score of k, in log odds, without the tests that o explains
+ *            (ceilings.c, score.c)
+ *
+ * o is a rival where same >= TAUT_EVIDENCE_LEAST and
+ *
+ *   rest(o) < enough   or   what is left may be chance (weigh)
+ *
+ * If there is none, let S be the watched components o whose own case has
+ * rest_o(c) >= enough: it stands without c.  All of S are rivals where k
+ * without every test that crosses one of S weighs less than 'enough'.
+ *
+ * One rest() is a pass over a run, and weigh needs two or three.  So o is
+ * looked at in the order of same(o), and the search ends at the first that is
+ * on too few tests. */
 #include <config.h>
 
 #include <stdlib.h>
@@ -8,6 +26,8 @@
 
 /* ---- who is on the ways ---- */
 
+/* slot[c] is c's place in e->rival[], and holds as long as slot_stamp[c] is
+ * slot_now: raising slot_now empties the whole table at once. */
 uint32_t taut_rivals_count(struct taut_evidence *e, uint32_t c, uint32_t n)
 {
     if (e->slot_stamp[c] != e->slot_now) {
@@ -64,7 +84,10 @@ static uint32_t collect(struct taut_evidence *e, uint32_t c,
 
 /* What a rival leaves of c's case k, and whether that may be chance: it was
  * seen in one spell only, in which c may have been as busy as the rival is
- * slow, and the rival shows its ceiling without c, too. */
+ * slow, and the rival shows its ceiling without c, too.
+ *
+ *   is_chance   rest > 0, what is left was shown in one spell at most, and the
+ *               rival's own case has more than 0 left without c */
 static void weigh(struct taut_evidence *e, uint32_t c,
                   const struct taut_case *k, struct taut_rival *r)
 {
@@ -93,7 +116,8 @@ static uint32_t alone(struct taut_evidence *e, uint32_t c,
     return found;
 }
 
-/* Suspects whose own case stands without c, of n rivals. */
+/* S: suspects whose own case stands without c, of n rivals.  'all': they may be
+ * busy besides, so the level of a test that crosses them proves nothing. */
 static struct taut_others independent(struct taut_evidence *e, uint32_t c,
                                       double enough, uint32_t n)
 {

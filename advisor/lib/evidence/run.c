@@ -1,5 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Runs: the low tests of a component since the last that cleared it. */
+/* Runs: the low tests of a component since the last that cleared it.
+ *
+ * One low test stands in the runs of all components that it speaks against, and
+ * is held once.  What is always so:
+ *
+ *   run->entry    oldest first; at most TAUT_EVIDENCE_SPELL_MAX of a spell and
+ *                 TAUT_EVIDENCE_RUN_MAX in all (thin)
+ *   run->low, of  of 'of' tests since the run's first, 'low' spoke against the
+ *                 component: low <= of.  Entries that were thinned out count on
+ *   run->acks, e->acks  entries by_ack, in the run and in all runs
+ *   e->held       no gaps: e->held[low->place].low == low.  What is released
+ *                 leaves its place to the last, in O(1)
+ *   held.signs    a Bloom filter of the components that the test is about
+ *
+ * Whatever changes a run's entries or glimpses sets judged_at to 0. */
 #include <config.h>
 
 #include <errno.h>
@@ -11,6 +25,10 @@
 
 /* ---- low tests ---- */
 
+/* Two bits of 64 for a component, out of its number by Fibonacci hashing
+ * (0x9e37... is 2^64 over the golden ratio).  A test about n components has
+ * both bits of one that it is not about with the chance (1 - (63/64)^2n)^2: 5 %
+ * for n = 8.  Such a test is looked at for nothing, and no more. */
 static uint64_t sign_of(uint32_t c)
 {
     uint64_t h = c * UINT64_C(0x9e3779b97f4a7c15);
@@ -137,7 +155,13 @@ static double spell_of(const struct taut_evidence *e,
 }
 
 /* The least telling of a spell's tests, the last of which is 'last'; *n: how
- * many there are. */
+ * many there are.
+ *
+ *   value = share + 1 (over no link) + 1 (several streams)
+ *
+ * Shares are below 1, so a test over no link, which meets only what its two
+ * ends carry, and one of several streams, to which others yield, outlive all
+ * plain ones.  Of equals the best stays, since it makes the ceiling. */
 static uint32_t least_telling(const struct taut_evidence *e,
                               const struct taut_run *run, uint32_t last,
                               uint32_t *n)
@@ -159,7 +183,10 @@ static uint32_t least_telling(const struct taut_evidence *e,
     return found;
 }
 
-/* Of one spell a few tests tell all, of one long ago fewer still. */
+/* Of one spell a few tests tell all, of one long ago fewer still.  In this
+ * order: a spell with more than SPELL_MAX loses its least telling test; a run
+ * with more than RUN_MAX loses that of its oldest spell with more than
+ * SPELL_OLD; else its oldest test goes. */
 static void thin(struct taut_evidence *e, struct taut_run *run, uint32_t added)
 {
     uint32_t n, last = added;
@@ -183,6 +210,8 @@ static void thin(struct taut_evidence *e, struct taut_run *run, uint32_t added)
         drop(e, run, 0);
 }
 
+/* The entry goes behind those of its own time; a late test has a place amid
+ * others. */
 int taut_run_add(struct taut_evidence *e, uint32_t c, struct taut_low *low,
                  double share, bool by_ack)
 {
@@ -226,6 +255,8 @@ void taut_run_clear(struct taut_evidence *e, uint32_t c)
     e->of[c].run = NULL;
 }
 
+/* One bit a component says whether its run may have such entries: each good
+ * test asks for its whole way back, and nearly always in vain. */
 void taut_run_drop_acks(struct taut_evidence *e, uint32_t c)
 {
     uint64_t bit = UINT64_C(1) << c % 64;
@@ -326,7 +357,8 @@ const struct taut_entry *taut_evidence_run(const struct taut_evidence *e,
     return run == NULL ? NULL : run->entry;
 }
 
-/* Would c with so much left have made this test low? */
+/* Would c with so much left have made this test low?  Where the share that it
+ * showed is at least 'good' of what is left, c alone explains it. */
 static bool is_made_by(const struct taut_evidence *e,
                        const struct taut_low *low, uint32_t c, double left)
 {
@@ -364,7 +396,8 @@ static int by_number(const void *a, const void *b)
 }
 
 /* It explains what it made low, also tests that stand in the runs of others
- * only. */
+ * only.  All low tests are passed, by their signs: of most, the test itself is
+ * not read.  slot_stamp makes sure that each holder is noted once. */
 void taut_evidence_name(struct taut_evidence *e, uint32_t c, double left)
 {
     uint64_t sign = sign_of(c);

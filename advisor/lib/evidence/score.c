@@ -1,5 +1,46 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Weighing a run: log odds of "broken" against "busy". */
+/* Weighing a run: log odds of "broken" against "busy".
+ *
+ * A broken component c lets no more than one share L of its capacity through,
+ * its ceiling.  A busy network leaves shares that scatter.  A test that showed
+ * the share x of c is at the ceiling where
+ *
+ *   x >= (1 - ceiling) L   or   L - x < TAUT_EVIDENCE_AT
+ *
+ * A case is the ceiling L and the entry of the run with which it begins.  Its
+ * score, in natural logarithms, is a sum over the spells (spell_s) with low
+ * tests:
+ *
+ *   score = sum of min(spell_most, w)  -  A  -  W
+ *
+ *   w  a spell with a test at L:
+ *        max(E, log(SHOWN / (l a s)))   where E >= 0
+ *        E                              where E < 0
+ *      a spell with none:
+ *        min(E, 0)                      where a test got 1/2 or 1/3 of L: what
+ *                                       is broken may be busy besides
+ *        min(E, -miss)                  else
+ *      and min(w, -miss) where two tests got the same part of different
+ *      expectations (is_proportional)
+ *   l  the chance that a busy network shows just this level (level_chance); the
+ *      largest of the spell's tests at L
+ *   a  the chance that a way which was busy at the last spell at L is busy D
+ *      seconds later (again); 1 for the first such spell
+ *   s  'steady' where several streams at once were at L; else 1
+ *   E  a sum over the spell's events that have tests over no link, with F flows
+ *      in all:
+ *        min(event_most, -log(m l))     where one of these tests is at L
+ *        max(-event_most, log(m))       where none is
+ *   m  the chance that all F flows met other traffic: min(1, F contended^F s)
+ *   A  what uneven tests take (parts_above)
+ *   W  what whole tests take from a case without a ceiling (take_wholes)
+ *
+ * A spell that finds the sum below 0 begins a new case at 0.  Tests that
+ * another named component explains are left out.  'judge' tries several cases
+ * and takes that with the largest score.
+ *
+ * The settings (ceiling, miss, steady ...) are those of struct
+ * taut_evidence_rules. */
 #include <config.h>
 
 #include <math.h>
@@ -14,21 +55,27 @@
  * without anybody counting, is low in every test, at any level.  Each low test
  * is at the ceiling -1 then, and its level tells nothing; what is left is that
  * the way was busy in every spell, and that several streams got no more.  Each
- * link of a long way may be what was busy, whatever the others are. */
+ * link of a long way may be what was busy, whatever the others are.
+ *
+ * In the formulas above: SHOWN is SHOWN_ANY, l is 1, and a comes from
+ * taut_evidence_any_again.  Tests whose losses are counted are left out. */
 #define ANY_LEVEL (-1.0)
 
 /* A quarter of a test above the ceiling: that a broken component lets so much
  * through takes a pause before which its way ran full; on one that is only busy
  * it is what is left when others pause.  The chances are 0.2 and 0.55, and those of
- * a spell are not independent. */
+ * a spell are not independent.  ABOVE = log(0.55 / 0.2). */
 #define ABOVE 1.0
 #define ABOVE_SPELL 2.0
-/* A single stream that got all that it could: of what is well that are most, of what is
- * low at any level few.  The chances are 0.6 and 0.1. */
+/* A single stream that got all that it could: of what is well that are most, of
+ * what is low at any level few.  The chances are 0.6 and 0.1.
+ * WHOLE = log(0.6 / 0.1). */
 #define WHOLE 1.8
 
-/* The chance that a busy network shows just the level of this test, of what
- * there would be without. */
+/* l: the chance that a busy network shows just the level of this test.
+ *   ratio  what the test got of what there would be without other traffic
+ * Two or three streams that share fairly leave 1/2 or 1/3 often.  Levels below
+ * 'floor' are rarer than those above. */
 static double level_chance(const struct taut_evidence *e, double ratio)
 {
     const struct taut_evidence_rules *r = &e->rules;
@@ -44,7 +91,9 @@ struct part {
     double expected_Bps;
 };
 
-/* What one event, and one spell, has told so far. */
+/* What one event, and one spell, has told so far.  weigh() fills it entry by
+ * entry; close_event and close_spell add the result and empty it again.  Only
+ * 'was_at' outlives the spell. */
 struct tally {
     uint32_t serial;
     double spell;
@@ -62,8 +111,12 @@ struct tally {
     int n_at, n_below;
 };
 
-/* The chance that all streams of an event that crossed no link, and so only the
- * two ends, met other traffic. */
+/* m: the chance that all F flows of an event that crossed no link, and so only
+ * the two ends, met other traffic.
+ *
+ *   m = min(1, F contended^F s)
+ *
+ * From 12 flows on m counts as 0: event_most limits the weight then. */
 static double met_chance(const struct taut_evidence *e, const struct tally *y)
 {
     double all = y->flows < 12 ? pow(e->rules.contended, y->flows) : 0;
@@ -86,8 +139,13 @@ static void close_event(const struct taut_evidence *e, struct tally *y)
     y->is_at = y->is_wide = false;
 }
 
-/* A way of so many parts, each busy at any time with the chance busy_share, was
- * busy: is it still, or again? */
+/* a: the chance that a way which was busy is still busy, or again.  Its n parts
+ * are busy independently, each with the chance busy_share at any time.  The way
+ * keeps its state for an exponentially distributed time of mean busy_h hours;
+ * then the state is drawn anew.  After D seconds:
+ *
+ *   p = 1 - (1 - busy_share)^n
+ *   a = p + (1 - p) exp(-D / (3600 busy_h)) */
 static double again(const struct taut_evidence *e, double ago_s, double parts)
 {
     const struct taut_evidence_rules *r = &e->rules;
@@ -96,7 +154,8 @@ static double again(const struct taut_evidence *e, double ago_s, double parts)
     return share + (1 - share) * exp(-ago_s / 3600 / r->busy_h);
 }
 
-/* Several links in a row are busy together. */
+/* Several links in a row are busy together: each after the first counts as a
+ * quarter of an independent part. */
 double taut_evidence_busy_again(const struct taut_evidence *e, double ago_s,
                                 uint32_t links)
 {
@@ -109,6 +168,8 @@ double taut_evidence_any_again(const struct taut_evidence *e, double ago_s,
     return again(e, ago_s, fmax(1, links));
 }
 
+/* log(SHOWN / (l a s)): a spell at the ceiling.  'time' is that of the last
+ * test at the ceiling; D runs from the last one of the spell before. */
 static double spell_weight(const struct taut_evidence *e, const struct tally *y,
                            double time, bool is_any_level)
 {
@@ -144,6 +205,7 @@ static bool is_proportional(const struct taut_evidence *e,
     return false;
 }
 
+/* Add the spell's w to the score, and empty the tally. */
 static void close_spell(const struct taut_evidence *e, struct tally *y,
                         struct taut_case *out)
 {
@@ -170,7 +232,9 @@ static void close_spell(const struct taut_evidence *e, struct tally *y,
     y->spell_level = 0;
 }
 
-/* What part a single stream got; several get another one of a busy network. */
+/* What part a single stream got; several get another one of a busy network.
+ * The first SOME of each kind are kept, so that is_proportional compares no
+ * more than SOME^2 pairs. */
 static void keep_part(struct tally *y, const struct taut_low *low, bool is_at)
 {
     struct part part = {(double)low->bw_Bps / (double)low->expected_Bps,
@@ -205,8 +269,8 @@ static void weigh_at(struct tally *y, const struct taut_low *low, double share,
     y->level = fmax(y->level, level);
 }
 
-/* Entry number 'at'; a healthy c would have let 'ratio' of what there is
- * through. */
+/* Entry number 'at'; if c is healthy, a busy network let 'ratio' of what there
+ * is through. */
 static void weigh(const struct taut_evidence *e, struct tally *y,
                   const struct taut_run *run, uint32_t at, double ratio,
                   uint32_t c, struct taut_case *out)
@@ -240,8 +304,9 @@ static void weigh(const struct taut_evidence *e, struct tally *y,
     y->serial = low->serial;
 }
 
-/* Do others explain the test?  Else '*ratio' is raised to what they would
- * have let through. */
+/* Do others explain the test?  Else '*ratio' is raised to the largest part that
+ * the test got of another's ceiling: if that one is slow, its ceiling is what
+ * there would be without other traffic. */
 static bool explained(const struct taut_evidence *e,
                       const struct taut_others *w, const struct taut_low *low,
                       double *ratio)
@@ -256,8 +321,9 @@ static bool explained(const struct taut_evidence *e,
     return false;
 }
 
-/* What uneven tests take from a case: in each spell
- *     min(ABOVE_SPELL, ABOVE * how many were above its ceiling). */
+/* A: what uneven tests take from a case.  In each spell
+ *     min(ABOVE_SPELL, ABOVE * how many were above its ceiling),
+ * above being more than L (1 + ceiling). */
 static double parts_above(const struct taut_evidence *e,
                           const struct taut_run *run,
                           const struct taut_case *k)
@@ -296,7 +362,8 @@ static void take_wholes(const struct taut_run *run, uint32_t *next, double time,
             out->score -= WHOLE;
 }
 
-/* The case of the entries from 'start' on, 'best' being the ceiling. */
+/* The case of the entries from 'start' on, 'best' being the ceiling: one pass
+ * over the run, oldest first, for each spell's w. */
 static void weigh_from(const struct taut_evidence *e, uint32_t c,
                        uint32_t start, double best, const struct taut_others *w,
                        struct taut_case *out)
@@ -357,7 +424,17 @@ static uint32_t first_after(const struct taut_run *run, double time)
 }
 
 /* It may have been busy, or well, before it broke: the case may begin
- * wherever, from there on, the best is lower than before. */
+ * wherever, from there on, the best is lower than before.
+ *
+ * The loop walks from the newest entry to the oldest.  'best' is the largest
+ * share seen so far, 'start' the oldest entry at that ceiling.  An entry that
+ * is clearly better than all newer ones ends a candidate.  The bests of two
+ * candidates differ by the factor 1 / (1 - ceiling) at least.  So there are at
+ * most 45 in a factor of ten at ceiling = 0.05, and each costs one pass over
+ * the run.
+ *
+ * Then cases that begin after each of the best glimpses are tried, and last the
+ * one without a ceiling. */
 static void judge(const struct taut_evidence *e, uint32_t c,
                   struct taut_case *out)
 {
@@ -388,6 +465,8 @@ static void judge(const struct taut_evidence *e, uint32_t c,
         *out = any;
 }
 
+/* The last judgement is kept until the run changes (judged_at is 0 then) or
+ * something that concerns all runs does (e->judging counts that). */
 double taut_evidence_judge(const struct taut_evidence *e, uint32_t c,
                            struct taut_case *out)
 {
