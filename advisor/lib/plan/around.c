@@ -10,7 +10,8 @@
 #define TRIES 24     /* far ends looked at, where no neighbour takes part */
 
 /* A good one leaves u by another link than l, does not meet c, is short, and
- * has no suspect on it. */
+ * has no suspect on it.  Sets are out: nobody knows which of their links the
+ * test takes. */
 static bool is_beside(const struct taut_board *b, uint32_t u, uint32_t l,
                       uint32_t c)
 {
@@ -66,6 +67,9 @@ static uint32_t count_beside(const struct taut_board *b, uint32_t u, uint32_t l)
     return n;
 }
 
+/* Straight on over each other link of u, from a node of u, until there are
+ * w->around tests that leave u beside l; those of this plan that were laid out
+ * for something else count. */
 static uint32_t around_router(struct taut_board *b, uint32_t src, uint32_t u,
                               uint32_t l, const struct taut_plan_want *w)
 {

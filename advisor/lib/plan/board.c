@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The board as a whole: made, begun, taken back, finished. */
+/* The board as a whole: made, begun, taken back, finished.
+ *
+ * A board lives as long as its graph and lays out one plan after the other.  A
+ * plan uses few of a large machine's components, and must not cost as much as
+ * the machine is large.  So the arrays of a phase are 0 between plans, and what
+ * a plan sets in them is listed and wiped one by one:
+ *
+ *   users[p]  [components] tests of phase p on each, plus ACK (place.c)
+ *   busy[p]   [nodes] what each does in phase p, enum taut_plan_role
+ *   role[p]   [routers] the same of its nodes that test over links
+ *   used      the entries of users[] that are not 0, phase << 32 | component
+ *
+ * users[], busy[] and role[] are made when a plan first has so many phases, and
+ * stay. */
 #include <config.h>
 
 #include <errno.h>
@@ -73,6 +86,7 @@ void taut_board_destroy(struct taut_board *b)
 
 /* ---- a plan ---- */
 
+/* role[p] is made last: if it is there, all three of the phase are. */
 static int phase_arrays(struct taut_board *b, uint32_t phases)
 {
     const struct taut_graph *g = b->g;
@@ -94,6 +108,8 @@ static int phase_arrays(struct taut_board *b, uint32_t phases)
     return 0;
 }
 
+/* The seed is multiplied by an odd number near 2^64 / 1.618, so that seeds that
+ * follow each other begin far apart. */
 int taut_board_begin(struct taut_board *b, const uint32_t *node, uint32_t n,
                      const struct taut_plan_rules *r)
 {
@@ -132,7 +148,12 @@ static void forget_rail(struct taut_board *b)
     b->rail = TAUT_GRAPH_NONE;
 }
 
-/* Endpoints by router, both in the order in which nodes come. */
+/* Endpoints by router, both in the order in which nodes come: a counting sort,
+ * O(nodes of the plan).  Afterwards router[i], i < n_routers, has the endpoints
+ *
+ *   ep[first[i]] ... ep[first[i + 1] - 1]
+ *
+ * and local[router[i]] is i + 1, so that 0 says: not of this plan. */
 int taut_board_rail(struct taut_board *b, uint32_t rail)
 {
     const struct taut_graph *g = b->g;
@@ -199,7 +220,9 @@ static void wipe(struct taut_board *b, const struct taut_plan_test *t)
     wipe_ends(b, t);
 }
 
-/* What others of the same phase had in common with them is laid out anew. */
+/* What others of the same phase had in common with them is laid out anew: an
+ * entry of users[] that is wiped does not tell whose it was.  All n are of one
+ * phase. */
 void taut_board_take_back(struct taut_board *b, uint32_t n)
 {
     uint32_t rest = b->n_tests - n;
@@ -218,6 +241,7 @@ void taut_board_take_back(struct taut_board *b, uint32_t n)
             taut_board_use(b, &b->tests[i]);
 }
 
+/* Wipes what this plan set, O(its tests and the components that they use). */
 void taut_board_end(struct taut_board *b)
 {
     for (uint32_t i = 0; i < b->n_tests; i++)
@@ -230,7 +254,9 @@ void taut_board_end(struct taut_board *b)
     b->n_nodes = 0;
 }
 
-/* In the order in which they were laid out, phase by phase. */
+/* In the order in which they were laid out, phase by phase: a stable counting
+ * sort.  at[p] is where the next test of phase p goes, number[p] the phase's
+ * number once empty phases are left out. */
 uint32_t taut_board_finish(struct taut_board *b, struct taut_plan_test *list)
 {
     uint32_t at[TAUT_PLAN_MAX_PHASES + 1] = {0}, n = b->n_tests;
@@ -299,6 +325,8 @@ uint32_t taut_board_count(const struct taut_board *b)
     return b->n_tests;
 }
 
+/* A router is visited where its stamp is the present one: beginning anew costs
+ * nothing, but once in 2^32 times. */
 void taut_board_new_visit(struct taut_board *b)
 {
     if (++b->stamp == 0) {
@@ -307,6 +335,8 @@ void taut_board_new_visit(struct taut_board *b)
     }
 }
 
+/* Knuth's linear congruential generator for 64 bits (MMIX), whose low bits are
+ * bad: its upper 31 bits x give x n / 2^31. */
 uint32_t taut_board_random(struct taut_board *b, uint32_t n)
 {
     b->random = b->random * 6364136223846793005U + 1442695040888963407U;

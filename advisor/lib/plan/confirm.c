@@ -1,5 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tests that decide about one component. */
+/* Tests that decide about one component.
+ *
+ * Of all pairs of nodes (a, b) whose way crosses component c, the cheapest is
+ * tested, then the next, and so on.  The cost says how little a test tells:
+ *
+ *   cost(a, b) = sum over other links l of the way  (LINK + M(l))
+ *              + COST_FOREIGN  for each link out of a router without nodes of
+ *                              the plan
+ *              + COST_NARROW   for each link with cap(l) < good cap(c)
+ *              + sum over the ends, tx of a and rx of b, that are not c
+ *                              (M + SEEN min(times, SEEN_MOST))
+ *              + COST_RIVAL_ACK  for each rival on the way back, where a node
+ *                              does one thing at a time
+ *
+ *   M(x)   COST_SUSPECT if x is another suspect, plus COST_RIVAL if x is one of
+ *          the components that the test ought to tell apart from c
+ *   LINK   COST_LINK, of a tx or rx COST_LINK_PORT
+ *   SEEN   COST_SEEN, of a tx or rx COST_SEEN_PORT
+ *   times  that tests of c used the node already
+ *
+ * What the numbers say of a link's tests: a rival is worth ten suspects, since
+ * a test over both tells nothing of a tie.  A suspect is worth 6 links, a link
+ * that is too narrow 8.  A node that was not used yet is worth less than 2
+ * links.  Of a tx or rx it may be worth 36: only its far ends can bear witness.
+ *
+ * All that depends on routers only is reckoned once for each pair of routers
+ * (links_cost, ack_cost), of which there are PAIRS_MOST at most; the ends are
+ * added for each pair of their nodes. */
 #include <config.h>
 
 #include <errno.h>
@@ -47,7 +74,7 @@ static uint32_t mark_cost(uint8_t mark)
            ((mark & TAUT_PLAN_RIVAL) != 0 ? COST_RIVAL : 0);
 }
 
-/* Cost of the links on b->way, but for c. */
+/* Cost of the links on b->way, but for c.  Of a set every member counts. */
 static uint32_t links_cost(const struct taut_board *b, uint32_t c)
 {
     const struct taut_graph *g = b->g;
@@ -109,7 +136,9 @@ static uint32_t add_pair(struct taut_board *b, uint32_t c, uint32_t from,
     return 1;
 }
 
-/* Pairs of routers whose way takes link c. */
+/* Pairs of routers whose way takes link c: each router of the pick that is up
+ * of it with each that is down of it, nearest first.  Where the destination
+ * decides the route, each node of the far router is a pair of its own. */
 static uint32_t link_pairs(struct taut_board *b, uint32_t c,
                            const struct taut_plan_pick *p, struct pair *list)
 {
@@ -171,8 +200,9 @@ static uint32_t port_pairs(struct taut_board *b, uint32_t c, struct pair *list)
     return n;
 }
 
-/* The nodes of the cheapest pair; nodes of one router differ in their own
- * ports and in how often they were used. */
+/* The nodes of the cheapest pair; nodes of one router differ in their own ports
+ * and in how often they were used.  Costs of ends are not negative: a pair of
+ * routers that is no cheaper than the best pair of nodes is passed over. */
 static struct choice cheapest(const struct taut_board *b, uint32_t c,
                               const struct pair *list, uint32_t n)
 {
@@ -230,6 +260,10 @@ static uint32_t companions(const struct taut_board *b, struct taut_plan_test *t,
     return n;
 }
 
+/* One stream first, then several at once in a later phase, where these are
+ * wanted.  Either both tests are laid out or none: one alone does not tell busy
+ * from broken.  The n senders of a wide link are laid out as a group each
+ * time. */
 static bool lay_pair(struct taut_board *b, const struct taut_plan_want *w,
                      const struct choice *x)
 {
@@ -347,6 +381,9 @@ static void end_seen(struct taut_board *b, const struct taut_plan_want *w)
         b->seen[b->node[i]] = 0;
 }
 
+/* Greedy: the cheapest pair; then the cheapest of all, where using the first
+ * one's nodes again costs SEEN; and so on, until there are enough.  Each pair
+ * that is wanted allows four tries. */
 static uint32_t lay_pairs(struct taut_board *b, struct taut_plan_want w)
 {
     struct pair list[PAIRS_MOST];

@@ -1,4 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* When components were tested, and how much of their time probes may take.
+ *
+ * The time is a leaky bucket for each component.  'spent' is what probes took,
+ * in seconds, as of the time spent_at, and it leaks by link_time seconds a
+ * second:
+ *
+ *   left(now) = SAVED - max(0, spent - link_time (now - spent_at))
+ *
+ * SAVED is TAUT_COVERAGE_SAVED_S.  A test of t seconds is allowed where left >=
+ * t; a routine one leaves SAVED / 2 besides, unless t is as much by itself.
+ * Probes that took longer than planned make 'left' negative, and the component
+ * rests until that has leaked.  Without link_time nothing is counted.
+ *
+ * All times are on the caller's clock.  One that lies TAUT_COVERAGE_AHEAD_S or
+ * more ahead was noted before the clock was set back, and counts as NEVER. */
 #include <config.h>
 
 #include <errno.h>
@@ -19,6 +34,7 @@ static double *copy_times(const double *old, uint32_t had, uint32_t n,
     return t;
 }
 
+/* All arrays grow, or none does. */
 int taut_coverage_grow(struct taut_coverage *v, uint32_t n)
 {
     double **array[ARRAYS] = {&v->tested,     &v->asked, &v->crossed,

@@ -2,9 +2,19 @@
 /* Between which routers a component can be tested: those whose routes to its
  * far end cross it, and those its near end reaches over it, nearest first.
  *
- * Found by following links outward from the component, as long as routes go on
- * crossing it: on all machines whose routes are made of routes, these are all;
- * a plan asks the route of each pair it uses in any case. */
+ * Let link l lead from u to v.  Router r is up of l where the route from r to v
+ * crosses l; router s is down of l where the route from u to s does.  A pair
+ * (r, s) is a good guess for a test of l; a plan asks the route of each pair it
+ * uses in any case.
+ *
+ * They are found by following links outward from the component, as long as
+ * routes go on crossing it.  On all machines whose routes are made of routes
+ * these are all: if r is up of l, so is each router on the way from r to u.
+ * The search is breadth-first, and looks at the links of ENDS_MOST routers at
+ * most.
+ *
+ * TAUT_PLAN_ENDS_KEPT components with ENDS_MOST routers of four bytes on each
+ * side are 4 MB. */
 #include <config.h>
 
 #include <stdlib.h>
@@ -31,7 +41,8 @@ static bool crosses(struct taut_board *b, uint32_t r, uint32_t s, uint32_t l)
     return false;
 }
 
-/* Routers up or down of link l into out[]; returns how many. */
+/* Routers up or down of link l into out[]; returns how many.  out[] is the
+ * queue of the search, too: nearest first. */
 static uint32_t search(struct taut_board *b, uint32_t l, bool up, uint32_t *out)
 {
     const struct taut_graph *g = b->g;
@@ -64,7 +75,8 @@ void taut_board_forget_ends(struct taut_board *b, uint32_t c)
 }
 
 /* A place for c among those whose ends are kept.  Who was there the longest
- * goes, but a suspect, which every plan asks about, comes once round more. */
+ * goes, but a suspect, which every plan asks about, is passed over.  After half
+ * a round of suspects one of them goes, so that the search ends. */
 static void make_room(struct taut_board *b, uint32_t c)
 {
     for (uint32_t tries = 0;; tries++) {
@@ -170,7 +182,8 @@ static bool has_sides(struct taut_board *b, uint32_t l)
     return up && down;
 }
 
-/* Up to 'most' routers on each side. */
+/* Up to 'most' routers on each side.  What is cheap and mostly says no comes
+ * first: routes of the plan's few routers, those down of c, those up of it. */
 static bool pick_ends(struct taut_board *b, uint32_t c, uint32_t most,
                       struct taut_plan_pick *p)
 {

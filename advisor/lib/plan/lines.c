@@ -1,7 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Straight lines: which links follow each other in one direction.  They are
  * followed for every router of every plan, so each line lies in one piece of
- * memory, with the routers that it comes to. */
+ * memory, with the routers that it comes to.
+ *
+ * For every link l, step[line[l] + k] is the k-th link after l, l itself being
+ * number 0, until
+ *
+ *   a step without a link      nothing follows
+ *   k = TAUT_PLAN_LINE_MOST    a ring goes on; nobody follows it so far
+ *
+ * Links of one chain share its steps: line[next(l)] = line[l] + 1.  A chain
+ * that runs into a link with a place (a ring closes, two lines meet) copies
+ * LINE_MOST steps from there on.  So there are at most
+ *
+ *   links + chains * (TAUT_PLAN_LINE_MOST + 1)
+ *
+ * steps.  Nobody knows the number of chains before: all are laid twice, first
+ * to count, then to write. */
 #include <config.h>
 
 #include <errno.h>
@@ -53,7 +68,8 @@ static uint32_t lay(struct taut_board *b, const uint32_t *next, uint32_t l,
     return n + 1;
 }
 
-/* All of them, those first that nothing leads to.  Returns the steps. */
+/* All of them, those first that nothing leads to: begun in their middle they
+ * would be two chains.  What is left then are rings.  Returns the steps. */
 static uint32_t lay_all(struct taut_board *b, const uint32_t *next)
 {
     uint32_t links = b->g->links, n = 0;

@@ -1,10 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Packing tests into phases.
+/* Packing tests into phases: first fit.  (Phases of tests that do not meet are
+ * those of Ezell, CUG 2013.)
  *
  * A component carries one test of a phase, or one group of deliberate
  * senders.  Without 'duplex' a node does one thing at a time, a router that
  * sends into the fabric receives nothing from it, and no test's data meets
- * another's acknowledgements. */
+ * another's acknowledgements.
+ *
+ * A test from a to b, on the routers r and s, with the way W and the way of its
+ * acknowledgements V, fits into phase p where
+ *
+ *                     duplex              else
+ *   busy[a]           no SENDS            0
+ *   busy[b]           no RECEIVES         0
+ *   role[r], r != s   any                 no RECEIVES
+ *   role[s], r != s   any                 no SENDS
+ *   users[c] on W     0                   0 (so no ACK either)
+ *   users[c] on V     any                 0 but for ACK
+ *
+ * W and V have every member of a set: nobody knows which one the test takes.  A
+ * test goes into the first phase that has room, at the cost of one look at W
+ * and V for each phase before. */
 #include <config.h>
 
 #include <errno.h>
@@ -14,8 +30,14 @@
 
 #include "advisor/lib/plan/inside.h"
 
-#define ACK 0x80
+#define ACK 0x80 /* of users[]; the other bits count senders, up to 8 */
 
+/* How many senders fill so much of link c that it can be cleared:
+ *
+ *   k = ceil(good cap(c) / min(cap(tx), cap(rx)))
+ *
+ * Where k is more than the rules allow, one sender does as well as several:
+ * none of them shows c. */
 uint32_t taut_board_senders(const struct taut_board *b, uint32_t src,
                             uint32_t dst, uint32_t c)
 {
@@ -31,6 +53,7 @@ uint32_t taut_board_senders(const struct taut_board *b, uint32_t src,
 
 /* ---- does it fit ---- */
 
+/* Two nodes of one router use none of its links: its role is not asked. */
 static bool ends_fit(const struct taut_board *b, uint32_t p,
                      const struct taut_plan_test *t)
 {
@@ -58,6 +81,8 @@ static bool ways_fit(const struct taut_board *b, uint32_t p)
     return true;
 }
 
+/* Is nothing on the way held by another plan, or out of probing time
+ * (coverage.c)? */
 static bool is_allowed(const struct taut_board *b,
                        const struct taut_plan_way *way, bool urgent)
 {
@@ -93,7 +118,16 @@ static int tests_room(struct taut_board *b, uint32_t n)
     return 0;
 }
 
-/* A member of a set is met by its share of the flows. */
+/* What a test with n senders asks about.  E is what one of them can reach, the
+ * smallest share on the way, in bytes/s.  A component that is crossed for sure
+ * is
+ *
+ *   asked     where E >= good * share(c): the test can clear it
+ *   crossed   else: the test is too narrow for it
+ *
+ * A member of a set is met by its share of the flows: of all 'set' members on
+ * the way each counts as crossed with the chance min(1, 2 flows / set).  That
+ * is flows / m on a way over two sets of m members, one up and one down. */
 static void note_asked(struct taut_board *b, uint32_t n, uint32_t flows)
 {
     const struct taut_plan_way *w = &b->way;
@@ -116,7 +150,8 @@ static void note_asked(struct taut_board *b, uint32_t n, uint32_t flows)
     }
 }
 
-/* Note what phase p uses. */
+/* Note what phase p uses.  Where the list cannot grow, all of the board is
+ * wiped in the end. */
 static void note_used(struct taut_board *b, uint32_t p,
                       const struct taut_plan_way *way)
 {
@@ -174,7 +209,9 @@ void taut_board_use(struct taut_board *b, const struct taut_plan_test *t)
         use(b, t);
 }
 
-/* May phase p have tests of several streams at once? */
+/* May phase p have tests of several streams at once?  Such a phase takes as
+ * long as 1 + wide others.  It may where it is one already, or where that many
+ * of the phases are still unused; put() takes them off. */
 static bool may_be_wide(const struct taut_board *b, uint32_t p)
 {
     uint32_t top = b->top > p + 1 ? b->top : p + 1;

@@ -1,5 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Routine tests: what is due, the stalest first. */
+/* Routine tests: what is due, the stalest first.
+ *
+ * A component was shown last at the time (shown_at)
+ *
+ *   at(c) = max(well, asked - (fresh_s - retry_s))   where the test can clear c
+ *           max(well, asked, crossed)                where it only crosses c
+ *
+ *   well     c was last seen well
+ *   asked    a test that can clear c was last planned
+ *   crossed  a test that crosses c, and cannot clear it, was last planned
+ *
+ * It is due where now - at > fresh_s.  So a component that was asked for and
+ * not seen well is due again after retry_s.
+ *
+ * A candidate is a pair of routers, or for an anchor a pair of nodes of one
+ * router.  Its age is that of the stalest component on its way (stalest), in
+ * seconds; candidates that are not due are dropped.  The largest key is laid
+ * out first:
+ *
+ *   key = min(age, MOST_STALE) / (1 + PER_LINK stages)     between routers
+ *         min(age, MOST_STALE) / (1 + PER_ANCHOR)          an anchor, unless
+ *                                                          doubtful: then / 1
+ *
+ *   stages   links of the way, of a set one, and the two ends
+ *
+ * Long ways are put off because a test over many links meets others' traffic.
+ *
+ * Candidates go into the first phase with room, in the order of their keys.  A
+ * candidate whose components an earlier one has asked for is dropped then:
+ * 'asked' is noted as tests are laid out, so at() has changed. */
 #include <config.h>
 
 #include <errno.h>
@@ -16,7 +45,8 @@
 #define CORNERS 3      /* ways round one that are looked at */
 #define PER_LINK 0.05  /* by how much a longer way is put off */
 /* By how much an anchor, behind tests between neighbours, and over a switch and
- * back: what shows the link well shows the ends of its nodes as well. */
+ * back: what shows the link well shows the ends of its nodes as well.  These
+ * have 3 and 4 stages: 1 + PER_LINK stages is 1.15 and 1.20. */
 #define PER_ANCHOR 0.22
 #define SAME_S 2.0     /* from what is asked to what is seen of it */
 #define AHEAD 4        /* routers */
@@ -68,7 +98,13 @@ static bool is_link_due(const struct taut_board *b, uint32_t l)
 }
 
 /* The time of the stalest component on b->way for n senders.  Members of sets
- * are due as others are, but what a test surely crosses comes first. */
+ * are due as others are, but what a test surely crosses comes first.
+ *
+ *   t   min of at(c) over what is crossed for sure
+ *   m   min of at(c) over members of sets
+ *
+ * It is t where m is not due; else min(t, just before the time from which on
+ * nothing is due).  So a due member alone makes the least age that is due. */
 static double stalest(const struct taut_board *b, uint32_t n, bool with_ends)
 {
     const struct taut_plan_way *w = &b->way;
@@ -135,6 +171,8 @@ static bool with_ends(const struct taut_board *b, uint32_t from, uint32_t to)
     return count_at(b, from) == 1 || count_at(b, to) == 1;
 }
 
+/* A candidate from router 'from' to router 'to', if anything on the way is due.
+ * 'senders' is taken into account: several show a link that one cannot. */
 static void consider(struct taut_board *b, struct list *l, uint32_t from,
                      uint32_t to, uint32_t port, enum taut_plan_kind kind)
 {
@@ -296,8 +334,8 @@ static void neighbours_of(struct taut_board *b, struct list *l, uint32_t i)
     }
 }
 
-/* Bigger keys first; of equal ones those that go one way, which fit together.
- */
+/* Bigger keys first; of equal ones those that go one way, which fit together:
+ * on a new machine everything is as old as can be, and most keys are equal. */
 static bool is_before(const struct candidate *x, const struct candidate *y)
 {
     return x->key > y->key || (x->key == y->key && x->port < y->port);
@@ -323,8 +361,9 @@ static void merge(const struct candidate *a, uint32_t m, uint32_t n,
         *out++ = j == n || (i < m && !is_before(&a[j], &a[i])) ? a[i++] : a[j++];
 }
 
-/* Those that are equal stay in the order in which they came.  (qsort asks a
- * function for each comparison, which was an eighth of the search.)
+/* Merge sort, bottom up, n log n.  Those that are equal stay in the order in
+ * which they came.  (qsort asks a function for each comparison, which was an
+ * eighth of the search.)
  * Returns where they are: 'a', or 'other', which has room for them, too. */
 static struct candidate *sort(struct candidate *a, struct candidate *other,
                               uint32_t n)

@@ -2,7 +2,15 @@
 /* What a test uses.  The same few pairs of routers are asked for again and
  * again while a plan is laid out: whether a test is due, where it fits, what it
  * takes, and once more for the check itself.  So ways over sets, which engines
- * need long for, are kept: the last one in each slot. */
+ * need long for, are kept: the last one in each slot.
+ *
+ * A way is tx, then the components of each stage, then rx.  Where routes do not
+ * depend on the destination endpoint, only the two ends differ between nodes of
+ * the same two routers, so that what lies between is kept by routers.
+ *
+ * The cache is direct-mapped: the key (r, s, dst) has one slot, where a new way
+ * overwrites the old one.  All of it, SLOTS * sizeof(struct taut_plan_kept), is
+ * 224 KiB.  Whoever changes routes calls taut_board_drop_ways. */
 #include <config.h>
 
 #include <stdlib.h>
@@ -32,6 +40,8 @@ static int way_room(struct taut_plan_way *way, uint32_t n)
     return 0;
 }
 
+/* Components of the route behind way->c[way->n - 1].  TAUT_PLAN_UNSURE marks
+ * the members of a set. */
 static void read_route(const struct taut_board *b, struct taut_plan_way *way)
 {
     const struct taut_route *t = &b->route;
@@ -63,6 +73,8 @@ static bool find(struct taut_board *b, uint32_t r, uint32_t s, uint32_t dst,
     return true;
 }
 
+/* Fibonacci hashing, once for each number of the key; the product's upper bits
+ * depend on all bits below them. */
 static struct taut_plan_kept *slot_of(const struct taut_board *b, uint32_t r,
                                       uint32_t s, uint32_t dst)
 {
