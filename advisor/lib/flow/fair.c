@@ -4,7 +4,28 @@
  * All messages get faster together until a component is full; those that
  * cross it stay as they are, the others go on (D. Bertsekas, R. Gallager,
  * "Data Networks", 1992, 6.5.2: max-min fair).  A message of several rails
- * or over sets of links takes its share of each. */
+ * or over sets of links takes its share of each.
+ *
+ *   r(i)     rate of flow i, bytes/s
+ *   a(i, c)  share of flow i that crosses component c, 0..1
+ *   R(c)     what the job gets of c, bytes/s: taut_traffic_share
+ *
+ * The rates are such that for every component
+ *
+ *   sum over i of a(i, c) r(i) <= R(c)
+ *
+ * and no r(i) can grow without a smaller or equal one shrinking.  While the
+ * flows G still grow, at the common rate r, the others having stopped, c is
+ * full at
+ *
+ *   r = (R(c) - sum over others of a(i, c) r(i)) / (sum over G of a(i, c))
+ *     = room(c) / wanted(c)
+ *
+ * The component with the least r is next; its flows stop there.  All rates are
+ * those of the step's begin: what a flow that has ended leaves, nobody takes.
+ *
+ * Every flow stops once, and a component is put right at most once for each of
+ * its flows that stops: O(X log C) for X crossings of C components. */
 #include <config.h>
 
 #include <errno.h>
@@ -73,7 +94,8 @@ static int cross(struct fair *f, uint32_t component, double share)
     return 0;
 }
 
-/* One rail's part of a message; 0, -1, or 1 without a route. */
+/* One rail's part of a message; 0, -1, or 1 without a route.  a(i, c) is the
+ * rail's share times the weight of the link in its set. */
 static int cross_rail(struct fair *f, uint32_t a, uint32_t b, uint32_t rail,
                       double share)
 {
@@ -151,7 +173,9 @@ static int add_step(struct fair *f, const struct taut_traffic_step *s,
     return 0;
 }
 
-/* user[], flow[]: the flows of each component. */
+/* user[], flow[]: the flows of each component, by a counting sort.  The flows
+ * of c are flow[user[c]] ... flow[user[c + 1] - 1]: counts begin two places
+ * further on, and filling moves each beginning to the next one's. */
 static int index_flows(struct fair *f)
 {
     const struct taut_graph *g = f->w->g;
@@ -184,6 +208,7 @@ static int index_flows(struct fair *f)
 
 /* ---- filling ---- */
 
+/* Bytes/s; 0 where rounding or a failed component leaves no room. */
 static double full_at(const struct fair *f, uint32_t c)
 {
     return f->room[c] > 0 ? f->room[c] / f->wanted[c] : 0;
@@ -226,7 +251,13 @@ static void make_heap(struct fair *f)
 /* The component that is full first, and at which rate; NONE: no flow is left
  * that grows.  A flow that stops leaves others more room, never less, so what
  * the heap says of a component is at most too little: it is put right when it
- * comes to the top.  Components whose flows have all stopped are dropped. */
+ * comes to the top.  Components whose flows have all stopped are dropped.
+ *
+ * A flow with the share a stops at r <= room / wanted, the least of all.  Then
+ *
+ *   (room - a r) / (wanted - a) >= room / wanted
+ *
+ * 1e-6 is more than rounding leaves of a sum of shares that ought to be 0. */
 static uint32_t fullest(struct fair *f, double *rate)
 {
     while (f->n_heap > 0) {
@@ -270,6 +301,7 @@ static void fill(struct fair *f)
     }
 }
 
+/* A flow takes bytes / r(i) seconds; the step lasts as long as its last one. */
 static void measure(const struct fair *f, double times,
                     struct taut_traffic_fair *out)
 {

@@ -1,4 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What pairs of nodes put on the components.
+ *
+ * A pair sends B bytes.  Let S be the rails that both nodes have, and L those
+ * of them on which there is no route.  Each rail of S without L carries
+ *
+ *   B / |S \ L|
+ *
+ * L is known only after the routes were asked for.  So there are two passes
+ * over all rails: the first puts B / |S| on each that has a route, the second
+ * adds
+ *
+ *   B / |S \ L| - B / |S|
+ *
+ * for the pairs with an L, which are few.  tx and rx come last, in one go.
+ * Where S \ L is empty, the pair is lost and puts nothing anywhere.
+ *
+ * Rails are bits.  In the first pass lost_on has L in its upper half, which has
+ * room for 16 rails: S \ L must be the same for all rails of that pass. */
 #include <config.h>
 
 #include <errno.h>

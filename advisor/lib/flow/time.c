@@ -1,5 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How long a pattern's steps take: as long as their slowest component. */
+/* How long a pattern's steps take: as long as their slowest component.
+ *
+ *   time   = sum over steps of  times * max over c of load(c) / share(c)
+ *   ideal  = sum over steps of  times * max over nodes and tx, rx of
+ *              (sum over rails of load) / (sum over rails of cap)
+ *   hops   = sum of bytes on links / sum of bytes on tx
+ *
+ *   load(c)   bytes that one round of the step puts on component c (traffic.c)
+ *   times     rounds of the step, one after the other
+ *   cap(c)    capacity, bytes/s
+ *   share(c)  bytes/s that the job gets of c
+ *
+ * The time is infinite where a pair has no route.
+ *
+ * 'ideal' divides a node's bytes among its rails as their capacities allow, so
+ * it is a lower bound of what the ends alone take.  The score of a placement is
+ * time / ideal (doc/placement.md). */
 #include <config.h>
 
 #include <errno.h>
@@ -11,6 +27,10 @@
 
 #define NONE TAUT_GRAPH_NONE
 
+/* A queue serves in proportion to what arrives.  The job offers all that the
+ * component can carry, C = cap(c) times the share that is left; others send g:
+ *
+ *   share = C * C / (C + g)       bytes/s; C where g = 0, C / 2 where g = C */
 double taut_traffic_share(const struct taut_traffic *w, uint32_t c)
 {
     double left = fmin(w->g->left[c], w->left[c]);
@@ -115,7 +135,8 @@ static int compare_u32(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Routers of the nodes' first rails, each once.  Returns how many. */
+/* Routers of the nodes' first rails, each once, ascending; hops between nodes
+ * are hops between routers.  Returns how many. */
 static uint32_t list_routers(const struct taut_graph *g, const uint32_t *node,
                              uint32_t ranks, uint32_t *router)
 {
@@ -131,6 +152,9 @@ static uint32_t list_routers(const struct taut_graph *g, const uint32_t *node,
     return m;
 }
 
+/* Pair number i is the routers i / n and i % n.  Of more than TAUT_TRAFFIC_HOPS
+ * pairs each step-th is looked at.  A step that divides n would meet the same
+ * destinations from every router. */
 int taut_traffic_hops(struct taut_traffic *w, const uint32_t *node,
                       uint32_t ranks, uint32_t *most)
 {

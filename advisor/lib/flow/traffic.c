@@ -1,5 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the steps of patterns put on the components. */
+/* What the steps of patterns put on the components.
+ *
+ * load(c) is in bytes, of one round of a step.  A step of pairs is walked pair
+ * by pair (pairs.c).  An all-to-all of n ranks has n (n - 1) of them, and is
+ * summed up instead.  Let w(a) be the ranks on node a; 'each' the bytes of a
+ * pair of ranks.  Node a sends to node b
+ *
+ *   each * w(a) * w(b)      a != b; what stays in a node loads nothing
+ *
+ * spread evenly over the rails that both have.  Nodes with the same rails are a
+ * group.  Between the groups A and B, K rails being common to both,
+ *
+ *   load(tx of a, rail k) = each / K * w(a) * (ranks of B, without those of a)
+ *   load(link l) = each / K * sum over a in A, b in B of w(a) w(b) u(a, b, l)
+ *
+ *   u   share of the route from a to b that is on l, 0..1
+ *
+ * and rx likewise.  The sum is taut_load_between's, which engines make of
+ * products of sums; nearly everywhere there is one group.  Where some pair has
+ * no route on one of several rails its part goes to the others, for which there
+ * is no such sum: then all pairs of nodes are walked, as they are with more
+ * than MAX_GROUPS groups. */
 #include <config.h>
 
 #include <errno.h>
@@ -121,6 +142,8 @@ static uint32_t find_groups(const struct taut_traffic *w, struct group *groups)
     return n;
 }
 
+/* weight[e] = times * w(a) for the endpoints e of the nodes a of group 'of', on
+ * the rails that 'on' has, too. */
 static void weigh(struct taut_traffic *w, uint64_t *weight, uint32_t of,
                   uint32_t on, uint64_t times)
 {
@@ -201,7 +224,8 @@ static void load_ports(struct taut_traffic *w, const struct group *from,
     }
 }
 
-/* All pairs of nodes one by one, in chunks. */
+/* All pairs of nodes one by one, in chunks: a chunk ends with the row of a
+ * node, so it has less than CHUNK + n_used pairs. */
 static int walk_all(struct taut_traffic *w, double each)
 {
     size_t most = w->n_used < 2 ? 1 : (size_t)w->n_used * w->n_used;
