@@ -7,7 +7,31 @@
  * the use of the links between groups for the queues and one or two of these
  * for the hops: traffic moves over to the other groups until the minimal
  * links' use is no more than twice the mean use of the ways round, each as
- * busy as the busier of its two links. */
+ * busy as the busier of its two links.
+ *
+ *   D(a, z)  demand from group a to group z, bytes
+ *   m(a, z)  share of it that goes over other groups, 0..1: what is looked for
+ *   n(a, z)  other groups k with links from a and to z
+ *   C(a, z)  capacity that is left of the links from a to z, bytes/s
+ *   e(a, z)  m D / n, bytes over each other group
+ *   u(a, z)  use of these links, seconds
+ *
+ *   u(a, z) = ((1 - m(a, z)) D(a, z)
+ *              + sum over z' != z of e(a, z')    first link of a way over z
+ *              + sum over a' != a of e(a', z)    second link of a way over a
+ *             ) / C(a, z)
+ *
+ * where e counts only on ways both of whose links are there.  Traffic moves
+ * where
+ *
+ *   u(a, z) > 2 / n * sum over k of max(u(a, k), u(k, z))
+ *
+ * and back where not, all pairs at once, by steps that shrink: FIRST_STEP *
+ * STEP_SHRINKS^i in round i.  The sum of all steps is 2.5, so m gets from 0 to
+ * 1 and back; the last of ROUNDS is 0.0005, which is how well m is known.
+ *
+ * With G groups a round costs G^2, and G more for each pair that the bounds of
+ * is_crowded leave open. */
 #include <config.h>
 
 #include <errno.h>
@@ -94,8 +118,11 @@ static void list_pairs(struct balance *b)
 
 /* ---- one round ---- */
 
-/* Of what a row sends round, everything goes over k but what is for k, and
- * for those that k has no link to. */
+/* Of what a row sends round, everything goes over k but what is for k, and for
+ * those that k has no link to.  With the sums of e by row and column all cells
+ * cost G^2, not G^3:
+ *
+ *   sum over z' != z of e(a, z') = from(a) - e(a, z), and likewise for 'to' */
 static void add_ways(struct balance *b)
 {
     for (uint32_t a = 0; a < b->groups; a++)
@@ -163,8 +190,9 @@ static double larger(double x, double y)
     return x > y ? x : y;
 }
 
-/* Mean use of the ways from a to z over other groups: of all groups, but for
- * a and z themselves, and for what no link leads to or from. */
+/* Mean use of the ways from a to z over other groups: of all groups, but for a
+ * and z themselves, and for what no link leads to or from.  In the sum over all
+ * k, k = a and k = z are max(0, u(a, z)) each: twice u(a, z) is taken off. */
 static double use_around(const struct balance *b, uint32_t a, uint32_t z)
 {
     const double *first = &b->use[cell(b, a, 0)];
@@ -180,7 +208,10 @@ static double use_around(const struct balance *b, uint32_t a, uint32_t z)
 
 /* Are the links from a to z used more than twice as much as the ways round
  * are on average?  The sum of the larger ones is not below the larger sum and
- * not above both, which often is all that has to be known. */
+ * not above both, which often is all that has to be known:
+ *
+ *   max(X, Y) <= sum over k of max(u(a, k), u(k, z)) <= X + Y
+ *   X = sum over k of u(a, k), Y = sum over k of u(k, z), both from fill() */
 static bool is_crowded(const struct balance *b, uint32_t a, uint32_t z)
 {
     double use = b->use[cell(b, a, z)], n = b->ways[cell(b, a, z)];
@@ -194,7 +225,8 @@ static bool is_crowded(const struct balance *b, uint32_t a, uint32_t z)
     return use > 2 * use_around(b, a, z) * (1 + EQUAL);
 }
 
-/* Returns whether anything goes round now. */
+/* Returns whether anything goes round now.  A pair without a link of its own
+ * goes round altogether. */
 static bool move(struct balance *b, double step)
 {
     bool any = false;

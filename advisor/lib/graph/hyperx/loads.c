@@ -3,7 +3,21 @@
  *
  * The dimensions are crossed in order, so what goes from one coordinate of a
  * row to another is the sum of the sources over all earlier coordinates times
- * that of the destinations over all later ones; a detour stays in its row. */
+ * that of the destinations over all later ones; a detour stays in its row.
+ *
+ * With p and q two places that differ in dimension d only,
+ *
+ *   amount(p -> q) = S(d, p) * T(d, q)
+ *
+ *   S(d, p)  sum of src over the places that are like p in dimension d and all
+ *            later ones: from there routes come to p before they cross d
+ *   T(d, q)  sum of dst over the places that are like q in dimension d and all
+ *            earlier ones: to there routes go on from q
+ *
+ * S(d + 1) is the sum of S(d) over the rows of dimension d, and S(0) is src; T
+ * is summed from the last dimension down.  So with P places, dimensions of the
+ * lengths n(d), it costs P * sum of n(d), where all pairs are P^2.  Sums of
+ * whole numbers are exact up to 2^53. */
 #include <config.h>
 
 #include <stdlib.h>
