@@ -15,8 +15,8 @@
  * for the pairs with an L, which are few.  tx and rx come last, in one go.
  * Where S \ L is empty, the pair is lost and puts nothing anywhere.
  *
- * Rails are bits.  In the first pass lost_on has L in its upper half, which has
- * room for 16 rails: S \ L must be the same for all rails of that pass. */
+ * The first pass collects L in 'losing', since S \ L must be the same for all of
+ * its rails. */
 #include <config.h>
 
 #include <errno.h>
@@ -29,7 +29,7 @@
 #define NONE TAUT_GRAPH_NONE
 
 void taut_pairs_ports(struct taut_traffic *w, uint32_t a, uint32_t b,
-                      uint32_t set, double share)
+                      uint64_t set, double share)
 {
     const struct taut_graph *g = w->g;
 
@@ -48,7 +48,9 @@ int taut_pairs_init(struct taut_pairs *x, size_t n)
     TAUT_TAKE(&x->memory, x->b, n);
     TAUT_TAKE(&x->memory, x->bytes, n);
     TAUT_TAKE(&x->memory, x->set, n);
+    TAUT_TAKE(&x->memory, x->ranks, n);
     TAUT_TAKE(&x->memory, x->lost_on, n);
+    TAUT_TAKE(&x->memory, x->losing, n);
     TAUT_TAKE(&x->memory, x->pair, n);
     TAUT_TAKE(&x->memory, x->index, n);
     TAUT_TAKE(&x->memory, x->lost, n);
@@ -56,13 +58,15 @@ int taut_pairs_init(struct taut_pairs *x, size_t n)
 }
 
 void taut_pairs_add(struct taut_pairs *x, const struct taut_graph *g,
-                    uint32_t a, uint32_t b, double bytes)
+                    uint32_t a, uint32_t b, uint64_t ranks, double bytes)
 {
     if (a == b || bytes <= 0)
         return;
     x->a[x->n] = a;
     x->b[x->n] = b;
     x->bytes[x->n] = bytes;
+    x->ranks[x->n] = ranks;
+    x->lost_on[x->n] = x->losing[x->n] = 0;
     x->set[x->n++] = g->rails == 1 ? g->at[a] != NONE && g->at[b] != NONE
                                    : taut_rails_of(g, a) & taut_rails_of(g, b);
 }
@@ -109,9 +113,10 @@ static int load_rails(struct taut_traffic *w, struct taut_pairs *x, bool again)
     const struct taut_graph *g = w->g;
 
     for (uint32_t k = 0; k < g->rails; k++) {
-        uint32_t n = 0, bit = UINT32_C(1) << k;
+        uint64_t bit = UINT64_C(1) << k;
+        uint32_t n = 0;
         for (uint32_t i = 0; i < x->n; i++) {
-            uint32_t set = x->set[i] & ~x->lost_on[i];
+            uint64_t set = x->set[i] & ~x->lost_on[i];
             if (!(set & bit) || (again && x->lost_on[i] == 0))
                 continue;
             double amount = x->bytes[i] / taut_rails_count(set);
@@ -127,7 +132,7 @@ static int load_rails(struct taut_traffic *w, struct taut_pairs *x, bool again)
             return -1;
         for (uint32_t i = 0; !again && i < n; i++)
             if (x->lost[i])
-                x->lost_on[x->index[i]] |= bit << 16;
+                x->losing[x->index[i]] |= bit;
     }
     return 0;
 }
@@ -139,15 +144,15 @@ int taut_pairs_load(struct taut_traffic *w, struct taut_pairs *x)
     if (load_rails(w, x, false) < 0)
         return -1;
     for (uint32_t i = 0; i < x->n; i++) {
-        x->lost_on[i] >>= 16;
+        x->lost_on[i] = x->losing[i];
         any_lost |= x->lost_on[i] != 0;
     }
     if (any_lost && w->g->rails > 1 && load_rails(w, x, true) < 0)
         return -1;
     for (uint32_t i = 0; i < x->n; i++) {
-        uint32_t set = x->set[i] & ~x->lost_on[i];
+        uint64_t set = x->set[i] & ~x->lost_on[i];
         if (set == 0)
-            w->lost++;
+            w->lost += x->ranks[i];
         else
             taut_pairs_ports(w, x->a[i], x->b[i], set,
                              x->bytes[i] / taut_rails_count(set));

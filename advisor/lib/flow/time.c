@@ -152,9 +152,19 @@ static uint32_t list_routers(const struct taut_graph *g, const uint32_t *node,
     return m;
 }
 
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+    while (b != 0) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 /* Pair number i is the routers i / n and i % n.  Of more than TAUT_TRAFFIC_HOPS
- * pairs each step-th is looked at.  A step that divides n would meet the same
- * destinations from every router. */
+ * pairs each step-th is looked at.  A step that has a divisor in common with n
+ * would meet the same destinations from every router. */
 int taut_traffic_hops(struct taut_traffic *w, const uint32_t *node,
                       uint32_t ranks, uint32_t *most)
 {
@@ -166,7 +176,7 @@ int taut_traffic_hops(struct taut_traffic *w, const uint32_t *node,
     uint32_t n = list_routers(w->g, node, ranks, router);
     uint64_t all = (uint64_t)n * n, step = all / TAUT_TRAFFIC_HOPS + 1;
     int rc = 0;
-    if (step > 1 && n % step == 0) /* else some would be left out for good */
+    while (common_divisor(n, step) > 1)
         step++;
     for (uint64_t i = 0; rc == 0 && i < all; i += step) {
         uint32_t hops = taut_graph_hops(w->g, router[i / n], router[i % n],

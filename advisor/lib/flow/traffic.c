@@ -81,7 +81,7 @@ static int load_pairs(struct taut_traffic *w, const struct taut_traffic_step *s,
     if (taut_pairs_init(&x, s->n) < 0)
         return -1;
     for (uint32_t i = 0; i < s->n; i++)
-        taut_pairs_add(&x, w->g, node[s->src[i]], node[s->dst[i]],
+        taut_pairs_add(&x, w->g, node[s->src[i]], node[s->dst[i]], 1,
                        s->bytes != NULL ? s->bytes[i] : s->each);
     int rc = taut_pairs_load(w, &x);
     taut_arena_free(&x.memory);
@@ -109,13 +109,13 @@ static void forget_ranks(struct taut_traffic *w)
 
 /* Nodes with the same rails. */
 struct group {
-    uint32_t set;
+    uint64_t set;
     uint64_t ranks;
 };
 
 /* A node's group, found or made; the number of them has no limit but that of
  * sets, and is one nearly everywhere. */
-static uint32_t group_of(struct group *groups, uint32_t *n, uint32_t set)
+static uint32_t group_of(struct group *groups, uint32_t *n, uint64_t set)
 {
     uint32_t i = 0;
 
@@ -134,7 +134,7 @@ static uint32_t find_groups(const struct taut_traffic *w, struct group *groups)
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < w->n_used; i++) {
-        uint32_t set = taut_rails_of(w->g, w->used[i]);
+        uint64_t set = taut_rails_of(w->g, w->used[i]);
         if (n == MAX_GROUPS)
             return 0;
         groups[group_of(groups, &n, set)].ranks += w->count[w->used[i]];
@@ -144,8 +144,8 @@ static uint32_t find_groups(const struct taut_traffic *w, struct group *groups)
 
 /* weight[e] = times * w(a) for the endpoints e of the nodes a of group 'of', on
  * the rails that 'on' has, too. */
-static void weigh(struct taut_traffic *w, uint64_t *weight, uint32_t of,
-                  uint32_t on, uint64_t times)
+static void weigh(struct taut_traffic *w, uint64_t *weight, uint64_t of,
+                  uint64_t on, uint64_t times)
 {
     const struct taut_graph *g = w->g;
 
@@ -154,7 +154,7 @@ static void weigh(struct taut_traffic *w, uint64_t *weight, uint32_t of,
         if (taut_rails_of(g, node) != of)
             continue;
         for (uint32_t k = 0; k < g->rails; k++)
-            if (of & on & (UINT32_C(1) << k))
+            if (of & on & (UINT64_C(1) << k))
                 weight[k * g->nodes + node] = times * w->count[node];
     }
 }
@@ -167,7 +167,7 @@ static void clear_weights(struct taut_traffic *w, uint64_t *weight)
 }
 
 /* Pairs of ranks on each link, from one group to another. */
-static int count_between(struct taut_traffic *w, uint32_t from, uint32_t to,
+static int count_between(struct taut_traffic *w, uint64_t from, uint64_t to,
                          double *link, uint64_t *lost)
 {
     const uint64_t *dst = from == to ? w->src : w->dst;
@@ -188,7 +188,7 @@ static int count_between(struct taut_traffic *w, uint32_t from, uint32_t to,
 /* The links, from one group to another.
  *   only  there is no other group: the links have nothing yet, and the sums
  *         can be made in place */
-static int load_between(struct taut_traffic *w, uint32_t from, uint32_t to,
+static int load_between(struct taut_traffic *w, uint64_t from, uint64_t to,
                         double each, bool only, uint64_t *lost)
 {
     const struct taut_graph *g = w->g;
@@ -209,7 +209,7 @@ static int load_between(struct taut_traffic *w, uint32_t from, uint32_t to,
 static void load_ports(struct taut_traffic *w, const struct group *from,
                        const struct group *to, double each)
 {
-    uint32_t both = from->set & to->set;
+    uint64_t both = from->set & to->set;
     double share = both != 0 ? each / taut_rails_count(both) : 0;
 
     for (uint32_t i = 0; i < w->n_used; i++) {
@@ -236,13 +236,14 @@ static int walk_all(struct taut_traffic *w, double each)
     if (taut_pairs_init(&x, most) < 0)
         return -1;
     for (uint32_t i = 0; rc == 0 && i < w->n_used; i++) {
-        for (uint32_t j = 0; j < w->n_used; j++)
-            taut_pairs_add(&x, w->g, w->used[i], w->used[j],
-                           each * w->count[w->used[i]] * w->count[w->used[j]]);
+        for (uint32_t j = 0; j < w->n_used; j++) {
+            uint32_t a = w->used[i], b = w->used[j];
+            uint64_t ranks = (uint64_t)w->count[a] * w->count[b];
+            taut_pairs_add(&x, w->g, a, b, ranks, each * (double)ranks);
+        }
         if (x.n < CHUNK && i + 1 < w->n_used)
             continue;
         rc = taut_pairs_load(w, &x);
-        memset(x.lost_on, 0, x.n * sizeof(*x.lost_on));
         x.n = 0;
     }
     taut_arena_free(&x.memory);
