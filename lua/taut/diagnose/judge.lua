@@ -83,9 +83,10 @@ end
 -- Did the ends leave the route idle so long that a healthy one would have looked like this?
 local function was_idle(t, send, recv, s)
    local busy = busy_share(send)
-   if busy then
-      return t.ratio >= s.good * busy and ("%s was sending only %d%% of the time")
-         :format(t.src_name, math.floor(busy * 100))
+   if busy and t.ratio >= s.good * busy then
+      return ("%s was sending only %d%% of the time"):format(t.src_name, math.floor(busy * 100))
+   elseif busy then
+      return nil
    end
    for name, r in pairs { [t.dst_name] = recv, [t.src_name] = send } do
       if (r.delay_ns or 0) > s.void_delay * t.dur_ms * 1e6 then
