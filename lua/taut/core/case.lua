@@ -25,38 +25,39 @@ local function telling_test(run)
 end
 
 -- What reason.lua makes words of.
-local function facts(self, v, a)
-   local diagnosis, topo, c = self.diagnosis, self.site.topo, v.c
+local function reason_facts(self, verdict, action)
+   local diagnosis, topo, c = self.diagnosis, self.site.topo, verdict.c
    local run, hard = diagnosis:against(c), diagnosis:component(c).hard
    local test, low, of = telling_test(run), diagnosis:tally(c)
    local k, spell_s = diagnosis:component(c), self.site.conf.diagnosis.spell_s
    return { loss = k.loss and k.loss.share,
       hours = k.recurs and recurring.words(k.recurs, spell_s),
-      kind = topo:kind(c), part = whole.part_of(diagnosis, c), state = v.state,
-      left = v.left or 1, test = test, low = low, tests = of, job = test and run[#run].job,
-      repeated = a and a.forever and a.times, is_down = hard and hard.left <= 0,
+      kind = topo:kind(c), part = whole.part_of(diagnosis, c), state = verdict.state,
+      left = verdict.left or 1, test = test, low = low, tests = of, job = test and run[#run].job,
+      repeated = action and action.forever and action.times, is_down = hard and hard.left <= 0,
       hard = hard and hard.left < self.site.conf.diagnosis.good and hard.head or nil,
       cable = topo:is_link(c) and "cable " .. topo:cable(c) or nil,
       why = of == 0 and hard and hard.of_set and hard.why or nil }
 end
 
 --- The text of a drain for a verdict.
--- @param v verdict as policy.decide has it: c, state, left
--- @param a its action, or nil: how often the node was drained for it, and whether it is for good
-function Case:reason(v, a)
-   return reason.format(facts(self, v, a))
+-- @param verdict as policy.decide has it: c, state, left
+-- @param action of it, or nil: how often the node was drained for it, and whether it is for good
+function Case:reason(verdict, action)
+   return reason.format(reason_facts(self, verdict, action))
 end
 
 --- The same without what says in a node's reason that it is of Taut.
-function Case:words(v)
-   return reason.words(facts(self, v))
+function Case:words(verdict)
+   return reason.words(reason_facts(self, verdict))
 end
 
 -- With the reasoning, where it is asked for.
-local function evidence(self, c, reasoning)
-   local k, ids, texts = self.diagnosis:component(c), json.array {}, reasoning and json.array {}
-   local low, of = self.diagnosis:tally(c)
-   for i, t in ipairs(self.diagnosis:against(c)) do
+local function evidence_text(self, component, reasoning)
+   local k, ids, texts = self.diagnosis:component(component), json.array {},
+      reasoning and json.array {}
+   local low, of = self.diagnosis:tally(component)
+   for i, t in ipairs(self.diagnosis:against(component)) do
       ids[i] = t.id
    end
    for i, r in ipairs(reasoning or {}) do
@@ -69,18 +70,18 @@ local function evidence(self, c, reasoning)
 end
 
 --- For the table of verdicts: JSON.
-function Case:evidence(c)
-   return evidence(self, c)
+function Case:evidence(component)
+   return evidence_text(self, component)
 end
 
 --- For the log of actions: the same with the reasoning.
-function Case:reasoned(c)
-   return evidence(self, c, self.diagnosis:reasoning(c))
+function Case:reasoned(component)
+   return evidence_text(self, component, self.diagnosis:reasoning(component))
 end
 
---- @param o { site, diagnosis }
-function case.new(o)
-   return setmetatable({ site = o.site, diagnosis = o.diagnosis }, Case)
+--- @param options { site, diagnosis }
+function case.new(options)
+   return setmetatable({ site = options.site, diagnosis = options.diagnosis }, Case)
 end
 
 return case

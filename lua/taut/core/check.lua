@@ -27,7 +27,7 @@ local QUIET = { single = true, off = true, ["nothing due"] = true } -- not worth
 ---------------------------------------------------------------- plans
 
 -- What plan.make needs for these nodes now.
-local function options(self, purpose, nodes, budget_ms)
+local function plan_options(self, purpose, nodes, budget_ms)
    local c = self.checks
    local most = purpose == "idle" and c.idle_budget_ms or c.budget_ms
    return { topology = self.topo, nodes = nodes, coverage = self.coverage, checks = c,
@@ -40,8 +40,8 @@ end
 -- @param budget_ms what is left of their budget
 -- @param lead_ms how much later than usual the first phase begins, or nil
 -- @return milliseconds until the last test ends
-function Check:plan(s, present, budget_ms, lead_ms)
-   local o = options(self, s.purpose, present, budget_ms)
+function Check:plan(session, present, budget_ms, lead_ms)
+   local o = plan_options(self, session.purpose, present, budget_ms)
    if lead_ms then
       -- no later than leaves time for one phase, which then tells how long it really takes
       local c = o.checks
@@ -50,12 +50,12 @@ function Check:plan(s, present, budget_ms, lead_ms)
       o.checks = setmetatable({ lead_ms = o.checks.lead_ms + lead_ms }, { __index = o.checks })
       o.budget_ms = math.min(o.budget_ms + lead_ms, budget_ms - RESERVE_MS)
    end
-   s.heard = #present
-   if s.group then
-      s.group.heard = #present
+   session.heard = #present
+   if session.group then
+      session.group.heard = #present
    end
    local last_ms
-   s.tests, last_ms = plan.schedule(#present > 1 and plan.make(o) or {}, o,
+   session.tests, last_ms = plan.schedule(#present > 1 and plan.make(o) or {}, o,
       function() return self.ids:test() end)
    return last_ms
 end
@@ -63,9 +63,9 @@ end
 ---------------------------------------------------------------- sessions
 
 -- One group of nodes that plan together.
-local function session(purpose, h, nodes)
-   return { purpose = purpose, job = h.job, restart = h.restart or 0, uid = h.uid, wanted = nodes,
-      peers = {}, results = {}, began = loop.time() }
+local function new_session(purpose, hello, nodes)
+   return { purpose = purpose, job = hello.job, restart = hello.restart or 0, uid = hello.uid,
+      wanted = nodes, peers = {}, results = {}, began = loop.time() }
 end
 
 local function is_enabled(self)
@@ -73,7 +73,7 @@ local function is_enabled(self)
 end
 
 -- The nodes of an allocation as numbers, in order; nil and why none can be tested.
-local function allocation(self, names)
+local function number_nodes(self, names)
    local list = {}
    for _, name in ipairs(names) do
       list[#list + 1] = self.topo.node_id[name]
@@ -87,7 +87,7 @@ end
 
 -- The job's nodes without those of which the nodes themselves say that they have another job, too.
 -- Nobody vouches for that: it keeps no other node out.
-local function without(self, names, said)
+local function leave_out_claimed(self, names, said)
    local left = {}
    for _, name in ipairs(names) do
       if said[name] then
@@ -100,21 +100,21 @@ local function without(self, names, said)
 end
 
 -- What a job's check is decided to be: nodes, or why there is none.
-local function judge_job(self, h, names)
+local function decide_nodes(self, hello, names)
    if not is_enabled(self) then
       return { why = "off" }
    elseif not self.cluster:has_alloc() then
       return { why = "PrologFlags without Alloc" }
    end
-   local nodes, why = allocation(self, names)
+   local nodes, why = number_nodes(self, names)
    if not nodes then
       return { why = why }
    end
-   local node, other, said = self.cluster:is_shared(h.job, names)
+   local node, other, said = self.cluster:is_shared(hello.job, names)
    if node then
       return { why = "shared", detail = ("%s is shared with job %d"):format(node, other) }
    elseif said then
-      nodes = allocation(self, without(self, names, said))
+      nodes = number_nodes(self, leave_out_claimed(self, names, said))
       node = next(said)
       if not nodes then
          return { why = "shared", is_word = true,
@@ -127,22 +127,23 @@ end
 -- A job began, on `count` nodes.
 -- @param why it is not checked: one of a few words; nil where it is
 -- @param detail says more than why, or nil
-local function note(self, h, count, why, detail)
+local function count_outcome(self, hello, count, why, detail)
    local result = why or "checked"
    self.counts[result] = (self.counts[result] or 0) + 1
    if not why then
       return
    end
-   self.journal:add("event", { id = self.ids:event(), time = loop.time(), purpose = h.purpose,
-      job = h.job, restart = h.restart or 0, uid = h.uid, nodes = h.nodes, expected = count,
-      tests = 0, note = "not checked: " .. (detail or why) })
+   self.journal:add("event", { id = self.ids:event(), time = loop.time(), purpose = hello.purpose,
+      job = hello.job, restart = hello.restart or 0, uid = hello.uid, nodes = hello.nodes,
+      expected = count, tests = 0, note = "not checked: " .. (detail or why) })
    if not QUIET[why] then
-      sys.log("info", ("job %d on %d nodes: not checked: %s"):format(h.job, count, detail or why))
+      sys.log("info", ("job %d on %d nodes: not checked: %s"):format(hello.job, count,
+         detail or why))
    end
 end
 
 -- Decisions that rest on the word of nodes are small for each node: its oldest ones go.
-local function limit(self, node, key, job)
+local function limit_claims(self, node, key, job)
    local own = self.by_word[node] or { bytes = 0 }
    self.by_word[node] = own
    local bytes = WORD_BYTES + #key + WORD_NODE_BYTES * #(job.nodes or {})
@@ -155,7 +156,7 @@ local function limit(self, node, key, job)
 end
 
 -- Is that the list that Slurm has?
-local function is_same(self, id, known, names)
+local function is_slurms_list(self, id, known, names)
    for _, name in ipairs(names) do
       if not self.cluster.jobs[id].has[name] then
          return false
@@ -166,7 +167,7 @@ end
 
 -- What nodes decided among themselves before Slurm's list had the job stands, where the list is the
 -- same, and nobody's word alone kept them from a test.
-local function adopt(self, key, id)
+local function adopt_claimed(self, key, id)
    local job = self.jobs[key]
    if job and not job.is_word then
       self.jobs[key], self.jobs[id] = nil, job
@@ -176,62 +177,63 @@ local function adopt(self, key, id)
 end
 
 -- May a line of the database be spent on this?
-local function may_note(self, job, h)
-   return not job.is_claim or not h.node or self.cluster.claims:may_keep(h.node)
+local function may_keep_row(self, job, hello)
+   return not job.is_claim or not hello.node or self.cluster.claims:may_keep(hello.node)
 end
 
-local function decide(self, h, names)
-   local job = judge_job(self, h, names)
+local function decide_job(self, hello, names)
+   local job = decide_nodes(self, hello, names)
    job.at, job.groups = loop.time(), {}
    return job
 end
 
 --- The check of a job.  What a job is follows from Slurm's list, or from a ticket; until Slurm has
 -- it, those nodes that have the same list of it go together, and decide nothing for others.
--- @param h { job, restart, uid, node, nodes = as Slurm writes them, purpose } of a HELLO
+-- @param hello { job, restart, uid, node, nodes = as Slurm writes them, purpose } of a HELLO
 -- @param names the job's nodes, as the HELLO has them
 -- @param is_sure true where a ticket vouches for them
 -- @return { nodes = numbers, ascending, nil where there is no check; has = set of these }
-function Check:job(h, names, is_sure)
-   local id = ("%d.%d"):format(h.job, h.restart or 0)
-   local known = not is_sure and self.cluster:nodes_of(h.job, h.restart)
-   local key = (known or is_sure) and id or id .. " " .. (h.nodes or "")
+function Check:job(hello, names, is_sure)
+   local id = ("%d.%d"):format(hello.job, hello.restart or 0)
+   local known = not is_sure and self.cluster:nodes_of(hello.job, hello.restart)
+   local key = (known or is_sure) and id or id .. " " .. (hello.nodes or "")
    local job = self.jobs[key]
-   if not job and known and is_same(self, h.job, known, names) then
-      job = adopt(self, id .. " " .. (h.nodes or ""), id)
+   if not job and known and is_slurms_list(self, hello.job, known, names) then
+      job = adopt_claimed(self, id .. " " .. (hello.nodes or ""), id)
    end
    if not job then
-      job = decide(self, h, known or names)
+      job = decide_job(self, hello, known or names)
       self.jobs[key] = job
       if key ~= id then
          job.is_claim = true
-         limit(self, h.node or "", key, job)
+         limit_claims(self, hello.node or "", key, job)
       end
-      if may_note(self, job, h) then
-         note(self, h, known and #known or #names, job.why, job.detail)
+      if may_keep_row(self, job, hello) then
+         count_outcome(self, hello, known and #known or #names, job.why, job.detail)
       end
    end
    return job
 end
 
--- The group of neighbours (at most `size` nodes in topology order) that node n belongs to: where
+-- The group of neighbours (at most `size` nodes in topology order) that a node belongs to: where
 -- it begins and ends.
-local function group_of(nodes, n, size)
+local function find_group_bounds(nodes, node, size)
    for first = 1, #nodes, size do
       local last = math.min(first + size - 1, #nodes)
-      if n <= nodes[last] then
+      if node <= nodes[last] then
          return first, last
       end
    end
    return nil
 end
 
---- The nodes of a job that plan together with node n.
+--- The nodes of a job that plan together with one of them.
 -- @param job of Check:job
--- @param h HELLO of n, with its budget_ms
--- @return { session = nil where nothing is due }; nil: n is none of the job's
-function Check:group(job, n, h)
-   local first, last = group_of(job.nodes, n, self.checks.group)
+-- @param node its number
+-- @param hello of it, with its budget_ms
+-- @return { session = nil where nothing is due }; nil: it is none of the job's
+function Check:group(job, node, hello)
+   local first, last = find_group_bounds(job.nodes, node, self.checks.group)
    local group = first and job.groups[first]
    if group and group.over and group.heard < 2 and not group.is_again then
       group = nil -- it met nobody: those who come now are another group, once
@@ -240,20 +242,20 @@ function Check:group(job, n, h)
       local nodes = table.move(job.nodes, first, last, 1, {})
       group = { heard = 0, is_again = job.groups[first] ~= nil }
       job.groups[first] = group
-      if plan.is_due(options(self, "prolog", nodes, h.budget_ms)) then
-         group.session = session("prolog", h, nodes)
+      if plan.is_due(plan_options(self, "prolog", nodes, hello.budget_ms)) then
+         group.session = new_session("prolog", hello, nodes)
          group.session.group = group
-      elseif may_note(self, job, h) then
-         note(self, h, #nodes, "nothing due")
+      elseif may_keep_row(self, job, hello) then
+         count_outcome(self, hello, #nodes, "nothing due")
       end
    end
    return group
 end
 
 --- A cycle of idle nodes: a session of those that it calls for, or nil.
-function Check:idle(h)
+function Check:idle(hello)
    local nodes = is_enabled(self) and self.agenda:idle_nodes() or {}
-   return #nodes > 1 and session("idle", h, nodes) or nil
+   return #nodes > 1 and new_session("idle", hello, nodes) or nil
 end
 
 --- Jobs decided long ago need not be remembered.
@@ -275,13 +277,13 @@ function Check:reload(topo, checks)
    self.topo, self.checks = topo, checks
 end
 
---- @param o { topology, checks (settings), coverage, cluster, switches, agenda, diagnosis, ids,
---   journal }
-function check.new(o)
-   return setmetatable({ topo = o.topology, checks = o.checks, coverage = o.coverage,
-      cluster = o.cluster, switches = o.switches, agenda = o.agenda, diagnosis = o.diagnosis,
-      ids = o.ids, journal = o.journal, jobs = {}, by_word = {},
-      counts = tables.counts(RESULTS) }, Check)
+--- @param options { topology, checks (settings), coverage, cluster, switches, agenda,
+--   diagnosis, ids, journal }
+function check.new(options)
+   return setmetatable({ topo = options.topology, checks = options.checks,
+      coverage = options.coverage, cluster = options.cluster, switches = options.switches,
+      agenda = options.agenda, diagnosis = options.diagnosis, ids = options.ids,
+      journal = options.journal, jobs = {}, by_word = {}, counts = tables.counts(RESULTS) }, Check)
 end
 
 return check

@@ -70,7 +70,7 @@ end
 
 -- Act: as soon as the past is known, or known to be out of reach.  One of several has its doors
 -- open already, and said who acts.
-local function act(self)
+local function begin_acting(self)
    local p = self.parts
    if p.acting.is_ready or self.stopping then
       return
@@ -87,7 +87,7 @@ local function act(self)
 end
 
 -- The store is open: what it kept comes first.
-local function on_store(self)
+local function load_memory(self)
    if self.is_loading then
       return
    end
@@ -95,7 +95,7 @@ local function on_store(self)
    memory.load(tables.pick(self.parts, KEPT), function()
       local p = self.parts
       sys.log("notice", "mode is " .. (p.switches:mode() == "enable" and "drain" or "observe"))
-      act(self)
+      begin_acting(self)
       p.followers:start_logs()
       p.review()
       p.housekeeping:start()
@@ -103,7 +103,7 @@ local function on_store(self)
 end
 
 -- Write what is known, if it is ours to write, and end all that goes on; then fn().
-local function finish(self, is_ours, fn)
+local function finish_parts(self, is_ours, fn)
    local p = self.parts
    if self.stopping then
       return
@@ -120,9 +120,9 @@ local function finish(self, is_ours, fn)
    p.journal:stop(fn)
 end
 
-local function stop(self)
+local function stop_daemon(self)
    sys.notify("STOPPING=1")
-   finish(self, true, function()
+   finish_parts(self, true, function()
       if self.lease then
          return self.lease:offer("*", loop.stop)
       end
@@ -131,7 +131,7 @@ local function stop(self)
 end
 
 -- One tautd for a database: what two of them say of mode and drains cannot both be kept.
-local function lock(folder)
+local function lock_folder(folder)
    local ok, err, pid = sys.lock(folder .. "/tautd.lock")
    if pid then
       return nil, ("%s: %s has it already"):format(folder, pid > 0 and ("the tautd with pid %d")
@@ -143,7 +143,7 @@ local function lock(folder)
 end
 
 -- systemd starts a tautd again whose loop stands still (WatchdogSec).
-local function watchdog()
+local function feed_watchdog()
    local limit_us = tonumber(os.getenv "WATCHDOG_USEC")
    if limit_us then
       loop.every(math.max(1, limit_us // 3000), function() sys.notify "WATCHDOG=1" end)
@@ -158,13 +158,13 @@ local function begin_journal(self, token)
    if token then
       table.move({ "--token", tostring(token) }, 1, 2, #argv + 1, argv)
    end
-   return self.journal:begin(argv, function() on_store(self) end, conf.store
+   return self.journal:begin(argv, function() load_memory(self) end, conf.store
       and { folder = self.folder .. "/queue", argv = { sys.paths.program, "--queue" },
          token = token, write_ms = token and SHARED_WRITE_MS or nil })
 end
 
 -- All that goes on in a tautd that acts.
-local function begin(self, token)
+local function begin_parts(self, token)
    local p, conf = self.parts, self.conf
    if token then
       p.ids:above(token * IDS, token * IDS)
@@ -175,13 +175,13 @@ local function begin(self, token)
    p.cluster:start(conf.refresh_s)
    p.steer:start(conf.refresh_s)
    p.followers:start_fabric()
-   loop.timer(MEMORY_MS, function() act(self) end)
+   loop.timer(MEMORY_MS, function() begin_acting(self) end)
    loop.every(5000, function() p.snapshot:look() end)
 end
 
 ---------------------------------------------------------------- the start
 
-local function helpers(conf, folder)
+local function start_helpers(conf, folder)
    return helper.start(conf.resource_manager == "alps"
       and { name = "taut-alps", argv = { sys.paths.program, "--alps", "serve",
          folder .. "/alps-drains" } }
@@ -190,7 +190,7 @@ local function helpers(conf, folder)
 end
 
 -- Does it act?  One that is alone as soon as it is ready.
-local function who_acts(conf)
+local function find_who_acts(conf)
    if not conf.controllers then
       return acting.new()
    end
@@ -199,37 +199,37 @@ local function who_acts(conf)
 end
 
 -- As one of several: others are told who acts, from now on.
-local function share(self)
+local function share_acting(self)
    self.fail = function()
       self.status = 1
       loop.stop()
    end
-   self.begin = function(token) begin(self, token) end
-   self.finish = function(is_ours, fn) finish(self, is_ours, fn) end
+   self.begin = function(token) begin_parts(self, token) end
+   self.finish = function(is_ours, fn) finish_parts(self, is_ours, fn) end
    if open_doors(self) then
       self.lease = several.start(self)
    end
 end
 
-local function start(self)
+local function run_loop(self)
    self.parts.metrics:start()
-   watchdog()
+   feed_watchdog()
    loop.signal("HUP", function() several.reload(self) end)
-   loop.signal("TERM", function() stop(self) end)
-   loop.signal("INT", function() stop(self) end)
+   loop.signal("TERM", function() stop_daemon(self) end)
+   loop.signal("INT", function() stop_daemon(self) end)
    if self.conf.controllers then
-      share(self)
+      share_acting(self)
    else
-      begin(self)
+      begin_parts(self)
    end
    loop.run()
    return self.status
 end
 
-local function run(conf, argv)
+local function run_daemon(conf, argv)
    local folder = conf.database:match "^(.*)/[^/]*$" or "."
-   local who, err = who_acts(conf)
-   local alone, why = lock(folder)
+   local who, err = find_who_acts(conf)
+   local alone, why = lock_folder(folder)
    if not (alone and who) then
       sys.log("err", why or err)
       return 1
@@ -246,9 +246,9 @@ local function run(conf, argv)
    if not conf.controllers then
       begin_journal(self)
    end
-   local slurm, addresses = helpers(conf, folder)
+   local slurm, addresses = start_helpers(conf, folder)
    self.parts = parts(conf, self.journal, slurm, addresses, who)
-   return start(self)
+   return run_loop(self)
 end
 
 ---------------------------------------------------------------- the command line
@@ -258,7 +258,7 @@ local FLAGS = { ["--check"] = "check", ["--fabric"] = "fabric", ["--ingest"] = "
 local VALUES = { ["-c"] = "config", ["--config"] = "config", ["--store"] = "store",
    ["--db"] = "db", ["--lease"] = "lease", ["--token"] = "token" }
 
-local function options(arg)
+local function parse_options(arg)
    local o, i = { config = sys.paths.confdir .. "/taut.lua" }, 1
    while i <= #arg do
       local flag, value = FLAGS[arg[i]], VALUES[arg[i]]
@@ -292,7 +292,7 @@ function daemon.main(arg)
       end
       return ok and 0 or 1
    end
-   local o = options(arg)
+   local o = parse_options(arg)
    if not o then
       io.stderr:write(USAGE:format(sys.paths.confdir))
       return 2
@@ -324,7 +324,7 @@ function daemon.main(arg)
    end
    sys.log_as(conf.log.level, conf.log.format)
    site.log_hints(conf)
-   return run(conf, arg)
+   return run_daemon(conf, arg)
 end
 
 return daemon

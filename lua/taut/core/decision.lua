@@ -8,13 +8,13 @@ local decision = {}
 local Decision = {}
 Decision.__index = Decision
 
---- Note whether a verdict stands on component c.
-function Decision:note(c)
-   self.standing[c] = self.diagnosis:is_decided(c) or nil
+--- Note whether a verdict stands on a component.
+function Decision:note(component)
+   self.standing[component] = self.diagnosis:is_decided(component) or nil
 end
 
 -- Clean tests of a drained node's component since its drain.
-local function clean(self)
+local function count_clean_tests(self)
    return function(_, name)
       local c = self.site.topo.component_id[name]
       local k = c and self.diagnosis:record(c)
@@ -22,7 +22,7 @@ local function clean(self)
    end
 end
 
-local function verdicts(self)
+local function list_verdicts(self)
    local list = {}
    for c in pairs(self.standing) do
       local k = self.diagnosis:component(c)
@@ -33,32 +33,32 @@ local function verdicts(self)
    return list
 end
 
-local function say(self, d)
-   for c, why in pairs(d.remarks) do
+local function log_remarks(self, decided)
+   for c, why in pairs(decided.remarks) do
       if self.remarks[c] ~= why then
-         sys.log("notice", ("%s: %s: %s"):format(self.site.topo.components[c], d.measures[c],
+         sys.log("notice", ("%s: %s: %s"):format(self.site.topo.components[c], decided.measures[c],
             why))
       end
    end
 end
 
 --- Decide about all verdicts that stand.
--- @param o { history, mode, now }
+-- @param options { history, mode, now }
 -- @return of policy.decide
-function Decision:make(o)
+function Decision:make(options)
    local d = policy.decide { topology = self.site.topo, settings = self.site.conf.policy,
-      cluster = self.cluster, history = o.history, now = o.now, mode = o.mode,
-      verdicts = verdicts(self), machine_wide = self.diagnosis:wide(),
-      standby = self.acting:standing_by(self.cluster.standby), clean = clean(self) }
-   say(self, d)
+      cluster = self.cluster, history = options.history, now = options.now, mode = options.mode,
+      verdicts = list_verdicts(self), machine_wide = self.diagnosis:wide(),
+      standby = self.acting:standing_by(self.cluster.standby), clean = count_clean_tests(self) }
+   log_remarks(self, d)
    self.measures, self.remarks = d.measures, d.remarks
    return d
 end
 
---- @param o { site, diagnosis, cluster, others, acting }
-function decision.new(o)
-   return setmetatable({ site = o.site, diagnosis = o.diagnosis, cluster = o.cluster,
-      others = o.others, acting = o.acting,
+--- @param options { site, diagnosis, cluster, others, acting }
+function decision.new(options)
+   return setmetatable({ site = options.site, diagnosis = options.diagnosis,
+      cluster = options.cluster, others = options.others, acting = options.acting,
       standing = {}, measures = {}, remarks = {} }, Decision)
 end
 

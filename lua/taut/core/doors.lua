@@ -12,7 +12,7 @@ local HELLO_MAX = 2 << 20
 local HELLO_MS = 2000   -- a connection's first frame is there, or it ends
 local UNKNOWN_MAX = 128 -- connections of one address, before MUNGE has said who is there
 
-local function listen(self, conf)
+local function listen_for_nodes(self, conf)
    local host, port = conf.listen:match("^%[?(.-)%]?:(%d+)$")
    local listener, err = loop.listen {
       host = host, port = math.tointeger(tonumber(port)), max_frame = HELLO_MAX,
@@ -32,7 +32,7 @@ local function listen(self, conf)
    return true
 end
 
-local function serve(self, conf)
+local function serve_commands(self, conf)
    sys.mkdir(conf.socket:match("^(.*)/[^/]*$"), 493) -- 0755
    local server, err = loop.serve { path = conf.socket, mode = 438, max_line = 1 << 20,
       is_admin = function(uid) return self.cluster:is_admin(uid) end,
@@ -53,16 +53,16 @@ end
 -- @return true; or nil and why that cannot be
 function Doors:open()
    local conf = self.site.conf
-   local ok, err = listen(self, conf)
+   local ok, err = listen_for_nodes(self, conf)
    if ok then
-      ok, err = serve(self, conf)
+      ok, err = serve_commands(self, conf)
    end
    return ok, err
 end
 
---- @param o { site, cluster, intake, refusals, query }
-function doors.new(o)
-   return setmetatable(o, Doors)
+--- @param options { site, cluster, intake, refusals, query }
+function doors.new(options)
+   return setmetatable(options, Doors)
 end
 
 return doors

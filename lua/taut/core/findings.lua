@@ -19,18 +19,18 @@ Findings.__index = Findings
 ---------------------------------------------------------------- from a verdict downwards
 
 -- Decide about all verdicts that stand, and act.
-local function decide(self)
+local function decide_and_act(self)
    local d = self.decision:make { history = self.act:past(), mode = self.act:mode(),
       now = loop.time() }
    self.act:carry_out(d)
 end
 
-local function on_changes(self, changes)
+local function pass_on_changes(self, changes)
    for _, change in ipairs(changes) do
       self.decision:note(change.component)
       self.records:verdict(change)
    end
-   decide(self)
+   decide_and_act(self)
    for _, change in ipairs(changes) do
       self.news:verdict(change)
    end
@@ -46,7 +46,7 @@ function Findings:follow(changes, touched, tests)
    end
    local news = self.others:look(touched, loop.time(), tests)
    if #changes > 0 or news or next(self.act:standing()) then
-      on_changes(self, changes)
+      pass_on_changes(self, changes)
    end
    local of_sets = self.diagnosis:take_set_changes()
    self.news:suspects()
@@ -59,9 +59,9 @@ end
 ---------------------------------------------------------------- where results come in
 
 -- What spoke against nodes that have booted since was of another time.
-local function note_boots(self, s)
-   local news = boots.news(self.boots, s.peers)
-   local booted = boots.note(self.boots, s.peers, self.site.topo)
+local function note_boots(self, session)
+   local news = boots.news(self.boots, session.peers)
+   local booted = boots.note(self.boots, session.peers, self.site.topo)
    self.snapshot:booted(news)
    if #booted > 0 then
       self:follow(self.diagnosis:began_anew(booted, loop.time()))
@@ -69,30 +69,30 @@ local function note_boots(self, s)
 end
 
 --- A check or an idle cycle is over.
--- @param s session of check.lua
-function Findings:session(s)
-   note_boots(self, s)
-   if not s.tests or #s.tests == 0 then
+-- @param session of check.lua
+function Findings:session(session)
+   note_boots(self, session)
+   if not session.tests or #session.tests == 0 then
       return
    end
    local event = self.ids:event()
-   local tests = self.judgement:session(s, event)
+   local tests = self.judgement:session(session, event)
    self.records:tests(tests)
-   self.marks:note(s.tests, loop.time())
-   self.records:session(s, event)
+   self.marks:note(session.tests, loop.time())
+   self.records:session(session, event)
    local changes, touched = self.diagnosis:observe(tests, loop.time())
-   self.records:seen(s.tests)
+   self.records:seen(session.tests)
    self:follow(changes, touched, tests)
-   plan.give_back(s.tests)
+   plan.give_back(session.tests)
 end
 
 --- Tests of a round of a survey that root or SlurmUser holds, judged already.
--- @param s session of survey/session.lua
-function Findings:survey(s, tests)
-   self.events_of[s] = self.events_of[s] or self.ids:event()
-   local event = self.events_of[s]
-   self.records:tests(self.judgement:survey(tests, event, s.job))
-   self.records:survey(s, event)
+-- @param session of survey/session.lua
+function Findings:survey(session, tests)
+   self.events_of[session] = self.events_of[session] or self.ids:event()
+   local event = self.events_of[session]
+   self.records:tests(self.judgement:survey(tests, event, session.job))
+   self.records:survey(session, event)
    local changes, touched = self.diagnosis:observe(tests, loop.time())
    self.records:seen(tests)
    self:follow(changes, touched, tests)
@@ -112,7 +112,7 @@ end
 
 --- Verdicts that stand are decided about again: a cap may have room now.
 function Findings:review()
-   decide(self)
+   decide_and_act(self)
 end
 
 ---------------------------------------------------------------- what is forgotten
@@ -121,7 +121,7 @@ local function follow_forgotten(self, changes, touched)
    for _, change in ipairs(changes) do
       touched[change.component] = true
    end
-   on_changes(self, changes)
+   pass_on_changes(self, changes)
    local of_sets = self.diagnosis:take_set_changes()
    self.news:sets(of_sets)
    self.records:sets(of_sets)
@@ -176,11 +176,11 @@ function Findings:given_back(name, drain)
    self:repaired(list)
 end
 
---- @param o { site, ids, judgement, coverage, diagnosis, others, decision, act, news, records,
---   snapshot, marks (plan/verify) }
-function findings.new(o)
-   o.boots, o.events_of = {}, setmetatable({}, { __mode = "k" })
-   return setmetatable(o, Findings)
+--- @param options { site, ids, judgement, coverage, diagnosis, others, decision, act, news,
+--   records, snapshot, marks (plan/verify) }
+function findings.new(options)
+   options.boots, options.events_of = {}, setmetatable({}, { __mode = "k" })
+   return setmetatable(options, Findings)
 end
 
 return findings

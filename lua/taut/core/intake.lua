@@ -27,31 +27,31 @@ local SHARED_MAX = 1024 -- addresses that are no single node's, remembered
 
 -- The jobs whose traffic the node's counters have seen since they were last read: those that ran
 -- there before this HELLO was heard, by Slurm's word, and its own.
-local function jobs_seen(self, h)
-   local list = jobs.on_node(self.cluster, h.node)
+local function list_seen_jobs(self, greeting)
+   local list = jobs.on_node(self.cluster, greeting.node)
    for i = #list, 1, -1 do
       local job = self.cluster.jobs[list[i]]
-      if list[i] == h.job or not job.text or i > JOBS_MAX then
+      if list[i] == greeting.job or not job.text or i > JOBS_MAX then
          table.remove(list, i)
       end
    end
-   if h.purpose == "epilog" then
-      list[#list + 1] = h.job
+   if greeting.purpose == "epilog" then
+      list[#list + 1] = greeting.job
    end
    return list
 end
 
 -- Of a job that this node alone speaks of little is kept.
-local function take_sample(self, h, rails)
-   local is_claim = h.job ~= 0 and not self.cluster:nodes_of(h.job, h.restart)
+local function write_sample(self, greeting, rails)
+   local is_claim = greeting.job ~= 0 and not self.cluster:nodes_of(greeting.job, greeting.restart)
       and not self.cluster:alps()
-   if not h.readings or is_claim and not self.cluster.claims:may_keep(h.node) then
+   if not greeting.readings or is_claim and not self.cluster.claims:may_keep(greeting.node) then
       return
    end
    local topo = self.site.topo
-   local told = readings.fit(h.readings, math.max(1, topo.rails or 1))
-   self.journal:add("sample", samples.row(h, h.purpose, told, jobs_seen(self, h), rails,
-      topo.rails))
+   local told = readings.fit(greeting.readings, math.max(1, topo.rails or 1))
+   self.journal:add("sample", samples.row(greeting, greeting.purpose, told,
+      list_seen_jobs(self, greeting), rails, topo.rails))
 end
 
 -- Does a HELLO come from where its node is?  Over ALPS a ticket says so: nobody but the front end
@@ -59,25 +59,25 @@ end
 -- until it is known (vouch.lua).
 -- @return function(): true, false or nil, and true where its job needs no word of Slurm's either;
 --   whether to take it; why not
-local function of_its_node(self, h, from, sealed)
+local function ask_its_node(self, greeting, from, sealed)
    local function is_vouched()
       if sealed and self.cluster:alps() then
          return true, nil, true
       end
-      return self.addresses:check(h.node, from or "")
+      return self.addresses:check(greeting.node, from or "")
    end
    local ok, err = is_vouched()
    return is_vouched, ok ~= false, err
 end
 
-local function host_of(conn)
+local function host_of_peer(conn)
    return ((conn:peer() or "?"):gsub(":[^:]*$", ""))
 end
 
 -- Who said too much is not listened to for a moment: MUNGE need not look at what he sends.  Where
 -- an address is that of several nodes they are not held up for one of them.
 local function close_ears(self, conn)
-   local host = host_of(conn)
+   local host = host_of_peer(conn)
    if self.shared[host] then
       return
    elseif not self.deaf_until[host] and not self.addresses:is_of_one(conn:peer() or "?") then
@@ -93,7 +93,7 @@ end
 
 -- May a HELLO of this address be looked at?
 local function is_deaf(self, conn)
-   local host = host_of(conn)
+   local host = host_of_peer(conn)
    local till = self.deaf_until[host]
    if till and till < loop.time() - FORGET_S then
       self.deaf_until[host] = nil
@@ -102,12 +102,13 @@ local function is_deaf(self, conn)
 end
 
 -- No, and why: in our log, and to a probe that takes an answer.
-local function refuse(self, conn, h, why)
-   if not self.rate:take(host_of(conn), NODE_PER_MINUTE, NODE_BURST) then
+local function refuse_hello(self, conn, greeting, why)
+   if not self.rate:take(host_of_peer(conn), NODE_PER_MINUTE, NODE_BURST) then
       close_ears(self, conn)
    end
    self.refusals:note(conn:peer() or "a closed connection", why)
-   local key = type(h) == "table" and h.oldest and type(h.key) == "string" and seal.unhex(h.key)
+   local key = type(greeting) == "table" and greeting.oldest and type(greeting.key) == "string"
+      and seal.unhex(greeting.key)
    if key and #key == wire.KEY_BYTES then
       conn:send(wire.REFUSED, seal.seal(key, wire.REFUSED,
          json.encode { why = why:sub(1, wire.REFUSED_WHY_MAX) }, 0, wire.ANY_VERSION))
@@ -117,35 +118,37 @@ end
 
 -- May he say that, who he is?  A ticket is root's of a front end, whoever brings it.
 -- @return true; or false and why not
-local function is_his(self, h, uid, from, sealed)
+local function may_say_that(self, greeting, uid, from, sealed)
    if uid ~= 0 then
-      if hello.is_survey(h.purpose) and not sealed then
+      if hello.is_survey(greeting.purpose) and not sealed then
          return true
       end
-      return false, ("%s by uid %d, only root may"):format(h.purpose, uid)
+      return false, ("%s by uid %d, only root may"):format(greeting.purpose, uid)
    elseif sealed and self.cluster:alps() then
       return true
    end
    local ok, why = self.addresses:is_roots(from or "")
-   return ok, why and ("HELLO: %s speaks as root %s"):format(h.node, why)
+   return ok, why and ("HELLO: %s speaks as root %s"):format(greeting.node, why)
 end
 
 -- Root's probe that speaks no version of ours, for `taut nodes`; nodes that Slurm does not know are
 -- not remembered.
-local function note_stranger(self, h, from, sealed)
-   if hello.is_named(h) and self.cluster.nodes[h.node] and is_his(self, h, 0, from, sealed)
-      and select(2, of_its_node(self, h, from, sealed)) then
-      self.cluster:speaks(h.node, h.release or "unknown", h.v, true)
+local function note_stranger(self, greeting, from, sealed)
+   if hello.is_named(greeting) and self.cluster.nodes[greeting.node]
+      and may_say_that(self, greeting, 0, from, sealed)
+      and select(2, ask_its_node(self, greeting, from, sealed)) then
+      self.cluster:speaks(greeting.node, greeting.release or "unknown", greeting.v, true)
    end
 end
 
 -- May this node, or whoever calls from there while nobody knows whose address it is, say one more?
 -- A name that neither Slurm nor the topology has is nobody's.
-local function has_share(self, conn, h, is_vouched)
-   if not self.cluster.nodes[h.node] and not self.site.topo.node_id[h.node] then
-      return false, ("HELLO: Slurm and the topology have no node %s"):format(sys.plain(h.node))
+local function has_share_left(self, conn, greeting, is_vouched)
+   if not self.cluster.nodes[greeting.node] and not self.site.topo.node_id[greeting.node] then
+      return false, ("HELLO: Slurm and the topology have no node %s"):format(
+         sys.plain(greeting.node))
    end
-   local who = is_vouched() and h.node or host_of(conn)
+   local who = is_vouched() and greeting.node or host_of_peer(conn)
    if not self.rate:take(who, NODE_PER_MINUTE, NODE_BURST) then
       close_ears(self, conn)
       return false, ("HELLO: %s says more than %d a minute"):format(who, NODE_PER_MINUTE)
@@ -154,34 +157,34 @@ local function has_share(self, conn, h, is_vouched)
 end
 
 -- Who sent it is looked at before any work is done for it.
--- @return is_vouched of of_its_node; or nil and why it is not taken
-local function examine(self, conn, h, uid, sealed)
+-- @return is_vouched of ask_its_node; or nil and why it is not taken
+local function examine_sender(self, conn, greeting, uid, sealed)
    local from = conn:peer()
-   local version, err = hello.version(h)
+   local version, err = hello.version(greeting)
    local ok = version
    if ok then
-      ok, err = hello.check(h)
+      ok, err = hello.check(greeting)
    end
    if ok then
-      ok, err = is_his(self, h, uid, from, sealed)
+      ok, err = may_say_that(self, greeting, uid, from, sealed)
    end
    local is_vouched
    if ok then
-      is_vouched, ok, err = of_its_node(self, h, from, sealed)
+      is_vouched, ok, err = ask_its_node(self, greeting, from, sealed)
    end
    if ok then
-      ok, err = has_share(self, conn, h, is_vouched)
+      ok, err = has_share_left(self, conn, greeting, is_vouched)
    end
    if not version and uid == 0 then
-      note_stranger(self, h, from, sealed)
+      note_stranger(self, greeting, from, sealed)
    end
    if ok then
-      h.version = version
+      greeting.version = version
    end
    return ok and is_vouched, err
 end
 
-local function decode(text, sealed)
+local function decode_hello(text, sealed)
    if sealed then
       return ticket.open(text, sealed)
    end
@@ -189,27 +192,28 @@ local function decode(text, sealed)
 end
 
 -- What a node's HELLO says of itself.
-local function take(self, h, list, age_s, is_sure)
-   self.cluster:heard(h.node, h.purpose, age_s)
-   self.cluster:speaks(h.node, h.release or "unknown", h.v)
-   self.cluster:users_call_from(h.node, h.user_port)
+local function take_in_hello(self, greeting, list, age_s, is_sure)
+   self.cluster:heard(greeting.node, greeting.purpose, age_s)
+   self.cluster:speaks(greeting.node, greeting.release or "unknown", greeting.v)
+   self.cluster:users_call_from(greeting.node, greeting.user_port)
    local topo = self.site.topo
-   local rails = samples.rails(h,
-      h.endpoints and fabric_rails.of(topo, topo.node_id[h.node], h.endpoints) or nil)
-   self.events:heard(h.node, rails)
-   take_sample(self, h, rails)
-   if h.purpose == "prolog" then
-      self.cluster:prolog(h.job, list.names, h.node, is_sure)
-   elseif h.purpose == "epilog" then
-      self.cluster:epilog(h.job, h.node)
+   local rails = samples.rails(greeting,
+      greeting.endpoints
+      and fabric_rails.of(topo, topo.node_id[greeting.node], greeting.endpoints) or nil)
+   self.events:heard(greeting.node, rails)
+   write_sample(self, greeting, rails)
+   if greeting.purpose == "prolog" then
+      self.cluster:prolog(greeting.job, list.names, greeting.node, is_sure)
+   elseif greeting.purpose == "epilog" then
+      self.cluster:epilog(greeting.job, greeting.node)
    end
 end
 
-local function on_hello(self, conn, text, uid, sealed, age_s)
-   local h, err = decode(text, sealed)
+local function receive_hello(self, conn, text, uid, sealed, age_s)
+   local h, err = decode_hello(text, sealed)
    local is_vouched, list
    if h then
-      is_vouched, err = examine(self, conn, h, uid, sealed)
+      is_vouched, err = examine_sender(self, conn, h, uid, sealed)
    end
    if is_vouched and hello.is_survey(h.purpose) and not sealed then
       return self.surveys:hello(conn, h, uid, is_vouched,
@@ -219,9 +223,9 @@ local function on_hello(self, conn, text, uid, sealed, age_s)
       list, err = self.lists:of_hello(h)
    end
    if not list then
-      return refuse(self, conn, h, err)
+      return refuse_hello(self, conn, h, err)
    end
-   take(self, h, list, not sealed and age_s or nil, select(3, is_vouched()))
+   take_in_hello(self, h, list, not sealed and age_s or nil, select(3, is_vouched()))
    self.rendezvous:hello(conn, h, list.names, is_vouched)
 end
 
@@ -245,7 +249,7 @@ end
 
 -- Whoever asks goes on to the tautd that acts: HELLO's credential was not looked at, and serves
 -- there.
-local function send_on(self, conn)
+local function send_elsewhere(self, conn)
    conn:send(wire.ELSEWHERE, self.acting:why_not())
    conn:close()
 end
@@ -253,7 +257,7 @@ end
 --- A frame of loop.listen.
 function Intake:frame(conn, kind, payload)
    if (kind == wire.HELLO or kind == wire.ASK) and not self.acting:may() then
-      return send_on(self, conn)
+      return send_elsewhere(self, conn)
    elseif kind == wire.HELLO and is_deaf(self, conn) then
       self.refusals:note(conn:peer() or "a closed connection", "HELLO: too many before it")
       return conn:close()
@@ -267,7 +271,7 @@ function Intake:frame(conn, kind, payload)
             refuse_credential(self, conn, tostring(uid), late_s)
          elseif self.greeted[conn] then
             conn:known()
-            on_hello(self, conn, text, uid, sealed, age_s)
+            receive_hello(self, conn, text, uid, sealed, age_s)
          end
       end)
       return
@@ -302,11 +306,12 @@ function Intake:gone(conn)
    self.surveys:gone(conn)
 end
 
---- @param o { site, cluster, events, journal, surveys, rendezvous, refusals, lists, addresses,
---   remote, acting }
-function intake.new(o)
-   o.greeted, o.deaf_until, o.shared, o.shared_count, o.rate = {}, {}, {}, 0, rate.new()
-   return setmetatable(o, Intake)
+--- @param options { site, cluster, events, journal, surveys, rendezvous, refusals, lists,
+--   addresses, remote, acting }
+function intake.new(options)
+   options.greeted, options.deaf_until, options.rate = {}, {}, rate.new()
+   options.shared, options.shared_count = {}, 0
+   return setmetatable(options, Intake)
 end
 
 return intake

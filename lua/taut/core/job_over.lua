@@ -11,7 +11,7 @@ JobOver.__index = JobOver
 
 local WAIT_MS = 500 -- until the epilogs' samples are in the store
 
-local function comment(slurm, id, line)
+local function write_comment(slurm, id, line)
    slurm:ask({ op = "comment", job = id, comment = line }, function(reply, err)
       if err then
          sys.log("info", ("job %d: AdminComment not written: %s"):format(id, err))
@@ -21,16 +21,16 @@ local function comment(slurm, id, line)
    end)
 end
 
-local function tell(self, id, s)
-   local line = summary.line(s)
-   sys.log(s.errors > 0 and "notice" or "info", ("job %d: %s"):format(id, line:sub(7)))
+local function tell_summary(self, id, counted)
+   local line = summary.line(counted)
+   sys.log(counted.errors > 0 and "notice" or "info", ("job %d: %s"):format(id, line:sub(7)))
    if self.comment == true then
-      comment(self.slurm, id, line)
+      write_comment(self.slurm, id, line)
    end
 end
 
 -- Slurm still knows what the job was, and what was done to it.
-local function profile(self, id, usage)
+local function profile_job(self, id, usage)
    self.slurm:ask({ op = "job", job = id }, function(reply)
       local job = reply and reply.job
       if not job or (job.num_nodes or 0) < 1 then
@@ -39,7 +39,7 @@ local function profile(self, id, usage)
       local row = self.profiles:take(job, usage.nodes, self.steer:over(job))
       self.why:over(job, usage, row, function(line)
          if line and self.comment == "why" then
-            comment(self.slurm, id, line)
+            write_comment(self.slurm, id, line)
          end
       end)
    end)
@@ -51,9 +51,9 @@ function JobOver:take(id)
       self.journal:flush()
       self.journal:query("usage_of_job", { job = id }, function(rows)
          local usage = rows and rows[1] or { nodes = {} }
-         profile(self, id, usage)
+         profile_job(self, id, usage)
          if usage.summary then
-            tell(self, id, usage.summary)
+            tell_summary(self, id, usage.summary)
          end
       end)
    end)
@@ -64,10 +64,10 @@ function JobOver:reload(with)
    self.comment = with
 end
 
---- @param o { slurm = helper (taut-slurm), journal, profiles, steer, why, comment = what becomes
---   AdminComment: true, the counters; "why", the verdict; false, nothing }
-function job_over.new(o)
-   return setmetatable(o, JobOver)
+--- @param options { slurm = helper (taut-slurm), journal, profiles, steer, why, comment = what
+--   becomes AdminComment: true, the counters; "why", the verdict; false, nothing }
+function job_over.new(options)
+   return setmetatable(options, JobOver)
 end
 
 return job_over

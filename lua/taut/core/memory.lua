@@ -17,7 +17,7 @@ local NAMES = { "components", "drained", "settings", "last_ids", "drains", "evid
 -- What was kept may be of another machine.
 -- @return true where it is of this one; what before/same.lua says where it is of another one;
 --   false where nobody knows any more what that was made of
-local function compare(parts, settings)
+local function compare_machines(parts, settings)
    local topo, text = parts.site.topo, settings.machine
    local renamed = parts.site.conf.renamed
    if not settings.topology or text == parts.records:machine() then
@@ -38,45 +38,45 @@ end
 
 -- Where the database could be read late only, what was seen meanwhile is newer, but no verdict of
 -- before is lost by it.
-local function is_news(diagnosis, c, k)
-   local decided = verdicts.is_verdict(k.state)
-   return not diagnosis:is_known(c) or decided and not diagnosis:is_decided(c)
+local function is_newer_known(diagnosis, component, record)
+   local decided = verdicts.is_verdict(record.state)
+   return not diagnosis:is_known(component) or decided and not diagnosis:is_decided(component)
 end
 
 -- The snapshot has what was counted of it; where that cannot be read, its own row has.
-local function restore(parts, c, k, is_counted)
+local function restore_component(parts, component, record, is_counted)
    if is_counted then
-      k.cleared_at, k.last, k.tests, k.good = nil, nil, nil, nil
+      record.cleared_at, record.last, record.tests, record.good = nil, nil, nil, nil
    else
-      parts.coverage:touch(c, k.last or 0)
+      parts.coverage:touch(component, record.last or 0)
    end
-   parts.diagnosis:restore(c, k)
-   parts.decision:note(c)
-   parts.others.excluded[c] = k.more.excluded == true or nil
+   parts.diagnosis:restore(component, record)
+   parts.decision:note(component)
+   parts.others.excluded[component] = record.more.excluded == true or nil
 end
 
--- @param o { seen = table for tests of pairs, known = set of components that tests of now are
---   about, counted = function(c): is it in the snapshot?, old = of before/same.lua or nil, taken
---   = set of components, added to }
-local function take_component(parts, row, o)
+-- @param options { seen = table for tests of pairs, known = set of components that tests of now are
+--   about, counted = function(component): is it in the snapshot?, old = of before/same.lua or nil,
+--   taken = set of components, added to }
+local function restore_row(parts, row, options)
    local topo, diagnosis = parts.site.topo, parts.diagnosis
-   local name = o.old and o.old.name(row.name) or not o.old and row.name or ""
+   local name = options.old and options.old.name(row.name) or not options.old and row.name or ""
    local c = topo.component_id[name]
    if not c then
       return -- it is no more
    end
-   local k, err = stored.unpack(row.data, topo, o.seen, o.old)
-   if k and o.known[c] and not is_news(diagnosis, c, k) then
+   local k, err = stored.unpack(row.data, topo, options.seen, options.old)
+   if k and options.known[c] and not is_newer_known(diagnosis, c, k) then
       return
    elseif k then
-      restore(parts, c, k, o.counted(c))
-      o.taken[c] = true
+      restore_component(parts, c, k, options.counted(c))
+      options.taken[c] = true
    else
       sys.log("warning", ("database: component %s: %s"):format(row.name, err))
    end
 end
 
-local function take_sets(diagnosis, text, old)
+local function restore_sets(diagnosis, text, old)
    local kept, err = json.decode(text)
    local ok
    if kept then
@@ -88,7 +88,7 @@ local function take_sets(diagnosis, text, old)
 end
 
 -- Components that something is known of before the database is read.
-local function known_now(parts)
+local function list_known(parts)
    local set = {}
    for c = 1, #parts.site.topo.components do
       set[c] = parts.diagnosis:is_known(c) or nil
@@ -99,39 +99,39 @@ end
 -- What is known of components.
 -- @param old of before/same.lua, where it is of another machine, or nil
 -- @return set of those that were taken
-local function take_diagnosis(parts, kept, settings, old)
+local function restore_diagnosis(parts, kept, settings, old)
    if settings.learned then
       parts.diagnosis:restore_learned(json.decode(settings.learned))
    end
-   local o = { seen = {}, known = known_now(parts), old = old, taken = {} }
+   local o = { seen = {}, known = list_known(parts), old = old, taken = {} }
    o.counted = kept.errors.seen and function() return false end
       or parts.snapshot:restore(kept.seen, old)
    for _, row in ipairs(kept.components) do
-      take_component(parts, row, o)
+      restore_row(parts, row, o)
    end
    parts.diagnosis:restored()
    parts.diagnosis:restore_wide(settings.wide or "", old and old.name or tostring)
    if settings.sets then
-      take_sets(parts.diagnosis, settings.sets, old)
+      restore_sets(parts.diagnosis, settings.sets, old)
    end
    return o.taken
 end
 
 -- What rests on fewer tests now, or on none, is looked at again; and all is written as the machine
 -- is now, with what it is made of.
-local function begin_anew(parts, taken, old)
+local function write_anew(parts, taken, old)
    for _, n in ipairs(old.renamed_pairs) do
       parts.journal:add("renamed", { old = n[1], new = n[2] })
    end
    parts.records:anew(taken)
-   local suspects = tables.filter(tables.keys(taken), function(c)
-      return parts.diagnosis:component(c).state == "suspect"
+   local suspects = tables.filter(tables.keys(taken), function(component)
+      return parts.diagnosis:component(component).state == "suspect"
    end)
    parts.findings:follow(parts.diagnosis:judge(suspects, loop.time()), tables.set(suspects))
 end
 
 -- What others keep, by names.
-local function take_others(parts, kept, settings, names)
+local function restore_others(parts, kept, settings, names)
    -- without the list of drains no cap holds, and nobody is drained
    if not (kept.errors.drained or kept.errors.drains or kept.errors.settings) then
       parts.act:restore(kept.drained, kept.drains, settings.policy_stops, settings.alerts, names)
@@ -148,7 +148,7 @@ local function take_others(parts, kept, settings, names)
    parts.followers:restore(kept.log_positions)
 end
 
-local function take(parts, kept)
+local function restore_all(parts, kept)
    local settings = {}
    for _, row in ipairs(kept.settings) do
       settings[row.name] = row.value
@@ -158,21 +158,21 @@ local function take(parts, kept)
    else
       parts.switches:restore(settings)
    end
-   local of = compare(parts, settings)
+   local of = compare_machines(parts, settings)
    local old = type(of) == "table" and of or nil
    local names = old or same.names(parts.site.topo, parts.site.conf.renamed)
    local taken
    if of then
-      taken = take_diagnosis(parts, kept, settings, old)
+      taken = restore_diagnosis(parts, kept, settings, old)
    elseif not kept.errors.settings then
       parts.snapshot:forget(kept.seen)
    end
-   take_others(parts, kept, settings, names)
+   restore_others(parts, kept, settings, names)
    parts.events:restore(of and kept.evidence or {}, kept.blamed, names.name)
    local last = kept.last_ids[1] or { event = 0, test = 0 }
    parts.ids:above(last.event, last.test)
    if old then
-      begin_anew(parts, taken, old)
+      write_anew(parts, taken, old)
    else
       parts.records:wiring(settings)
    end
@@ -192,7 +192,7 @@ function memory.load(parts, fn)
          kept[name], kept.errors[name] = rows or {}, err
          left = left - 1
          if left == 0 then
-            take(parts, kept)
+            restore_all(parts, kept)
             fn()
          end
       end)

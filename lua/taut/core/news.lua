@@ -17,12 +17,12 @@ local AGAIN_S = 86400 -- what was not so for so long is news when it comes back
 ---------------------------------------------------------------- verdicts
 
 -- The ticket of a component that is known to be bad (taut ack), in brackets for the log; or nil.
-local function known(self, c)
-   local a = self.acks:get(self.site.topo.components[c], loop.time())
+local function known_ticket(self, component)
+   local a = self.acks:get(self.site.topo.components[component], loop.time())
    return a and (" [known: %s]"):format(sys.plain(a.ticket))
 end
 
-local function tell(self, change, text)
+local function tell_program(self, change, text)
    local c = change.component
    self.teller:tell { event = "verdict", component = self.site.topo.components[c],
       was = change.from, state = change.to, left = self.diagnosis:component(c).left,
@@ -30,18 +30,18 @@ local function tell(self, change, text)
       measure = self.decision.measures[c] }
 end
 
-local function say_slow(self, change)
+local function announce_slow(self, change)
    local c = change.component
    local k, name = self.diagnosis:component(c), self.site.topo.components[c]
    local v = { c = c, state = k.state, left = k.left }
    local text = ("%s %s: %s [%s]"):format(name, change.to == "failed" and "has failed"
       or "is " .. change.to, self.case:words(v), self.decision.measures[c] or "-")
-   local ticket = known(self, c)
+   local ticket = known_ticket(self, c)
    if ticket then
       return sys.log("notice", text .. ticket)
    end
    self.act:say(text, { event = "verdict", component = name, state = change.to })
-   tell(self, change, self.case:reason(v))
+   tell_program(self, change, self.case:reason(v))
 end
 
 --- A verdict changed, and it was decided what follows from that.
@@ -49,13 +49,13 @@ function News:verdict(change)
    local c, was_slow = change.component, verdicts.is_verdict(change.from)
    local name = self.site.topo.components[c]
    if self.diagnosis:is_decided(c) then
-      return say_slow(self, change)
+      return announce_slow(self, change)
    elseif was_slow then
       sys.log("notice", change.to == "unknown" and
          name .. " is untested: what spoke against it is forgotten" or
          ("%s is %s again"):format(name, change.to), notice.fields {
          event = "verdict", component = name, state = change.to })
-      tell(self, change)
+      tell_program(self, change)
    elseif change.to == "suspect" then
       local low, lost = #self.diagnosis:run(c), self.diagnosis:losses(c)
       sys.log("notice", ("%s is suspect: %d low tests%s"):format(name, low,
@@ -65,16 +65,16 @@ end
 
 ---------------------------------------------------------------- what makes no verdict
 
--- @param members nil: c alone; others, if it is about them
--- @param about what stays the same of the text, where it is about more than c
-local function alert(self, c, text, members, about)
-   for _, m in ipairs(members or { c }) do
-      local ticket = known(self, m)
+-- @param members nil: the component alone; others, if it is about them
+-- @param about what stays the same of the text, where it is about more than the component
+local function raise_alert(self, component, text, members, about)
+   for _, m in ipairs(members or { component }) do
+      local ticket = known_ticket(self, m)
       if ticket then
          return sys.log("notice", text .. ticket)
       end
    end
-   local name = self.site.topo.components[c]
+   local name = self.site.topo.components[component]
    self.act:say(text, { event = "alert", component = name })
    self.act:record { action = "alert", component = name, about = about, reason = text }
 end
@@ -90,19 +90,20 @@ function News:sets(changes)
          self.teller:tell { event = "alert", about = subject, over = true,
             component = self.site.topo.components[v.members[1]], reason = subject .. " no longer" }
       else
-         alert(self, v.members[1], text, v.members, subject)
+         raise_alert(self, v.members[1], text, v.members, subject)
       end
    end
 end
 
 -- What there is to say about a suspect, and the part of it that stays the same.
-local function about(self, c, k)
-   if k.whole or k.times then
-      return slow_whole.text(k.whole or k.times)
-   elseif k.hard and k.hard.left < self.site.conf.diagnosis.good then
-      local what = ("%s is suspect: %s"):format(self.site.topo.components[c], k.hard.why)
+local function describe_suspect(self, component, record)
+   if record.whole or record.times then
+      return slow_whole.text(record.whole or record.times)
+   elseif record.hard and record.hard.left < self.site.conf.diagnosis.good then
+      local what = ("%s is suspect: %s"):format(self.site.topo.components[component],
+         record.hard.why)
       return ("%s; %d%% left, not drained for that alone"):format(what,
-         math.floor(k.hard.left * 100 + 0.5)), what
+         math.floor(record.hard.left * 100 + 0.5)), what
    end
 end
 
@@ -110,9 +111,9 @@ end
 function News:suspects()
    local now = loop.time()
    for c in self.diagnosis:suspected() do
-      local text, what = about(self, c, self.diagnosis:component(c))
+      local text, what = describe_suspect(self, c, self.diagnosis:component(c))
       if what and now - (self.said_at[what] or -math.huge) > AGAIN_S then
-         alert(self, c, text, self.diagnosis:component(c).whole and {}, what)
+         raise_alert(self, c, text, self.diagnosis:component(c).whole and {}, what)
       end
       if what then
          self.said_at[what] = now
@@ -120,10 +121,12 @@ function News:suspects()
    end
 end
 
---- @param o { site, diagnosis, decision, case, act, teller (on_event.lua), acks (policy/acks.lua) }
-function news.new(o)
-   return setmetatable({ site = o.site, diagnosis = o.diagnosis, decision = o.decision,
-      case = o.case, act = o.act, teller = o.teller, acks = o.acks, said_at = {} }, News)
+--- @param options { site, diagnosis, decision, case, act, teller (on_event.lua), acks
+--   (policy/acks.lua) }
+function news.new(options)
+   return setmetatable({ site = options.site, diagnosis = options.diagnosis,
+      decision = options.decision, case = options.case, act = options.act, teller = options.teller,
+      acks = options.acks, said_at = {} }, News)
 end
 
 return news

@@ -16,7 +16,7 @@ local LIMIT_MS = 10000
 local QUEUE_MAX = 256
 
 -- Once until it goes well again, so that a broken program does not fill the log.
-local function complain(self, why)
+local function count_failure(self, why)
    self.failed = self.failed + 1
    if not self.error then
       sys.log("warning", ("on_event: %s: %s"):format(self.argv[1], why))
@@ -25,7 +25,7 @@ local function complain(self, why)
 end
 
 -- Whom the program runs as: options of loop.spawn; nil and why not.
-local function identity(user)
+local function choose_identity(user)
    if sys.uid() ~= 0 then
       return {}
    end
@@ -38,12 +38,12 @@ local function identity(user)
    return { uid = uid, gid = gid }
 end
 
-local function start(self)
+local function start_next(self)
    local event = table.remove(self.queue, 1)
    if not event or not self.argv then
       return
    end
-   local options, why = identity(self.user)
+   local options, why = choose_identity(self.user)
    local proc, timer
    if options then
       options.argv, options.foreign, options.max_line = self.argv, true, 4096
@@ -53,15 +53,15 @@ local function start(self)
          if status == 0 then
             self.done, self.error = self.done + 1, nil
          else
-            complain(self, self.late and "took more than 10 s" or "ended with " .. what)
+            count_failure(self, self.late and "took more than 10 s" or "ended with " .. what)
          end
-         start(self)
+         start_next(self)
       end
       proc, why = loop.spawn(options)
    end
    if not proc then
-      complain(self, why)
-      self.later = loop.timer(0, function() start(self) end)
+      count_failure(self, why)
+      self.later = loop.timer(0, function() start_next(self) end)
       return
    end
    self.running, self.late = proc, false
@@ -90,13 +90,13 @@ function Teller:tell(event)
    end
    self.queue[#self.queue + 1] = text
    if not self.running then
-      start(self)
+      start_next(self)
    end
 end
 
 --- Take settings: the program may have changed.
-function Teller:configure(s)
-   self.argv, self.user = s.on_event or nil, s.on_event_user
+function Teller:configure(settings)
+   self.argv, self.user = settings.on_event or nil, settings.on_event_user
    if not self.argv then
       self.queue = {}
    end
@@ -107,12 +107,12 @@ function Teller:state()
       failed = self.failed, dropped = self.dropped, error = self.error }
 end
 
---- @param s the `policy` section
+--- @param settings the `policy` section
 -- @param cluster_name function() → Slurm's ClusterName, or nil
-function on_event.new(s, cluster_name)
+function on_event.new(settings, cluster_name)
    local self = setmetatable({ queue = {}, done = 0, failed = 0, dropped = 0,
       cluster = cluster_name or function() end }, Teller)
-   self:configure(s)
+   self:configure(settings)
    return self
 end
 

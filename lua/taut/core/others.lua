@@ -15,63 +15,67 @@ local NEAR = 0.2 -- a test this near to a link's ceiling shows the ceiling again
 
 -- Bytes per second of others that the ports' counters allow for, at most; nil where they say
 -- nothing.
-local function counted(self, c)
+local function bytes_counted(self, component)
    local fabric = self.followers and self.followers.fabric
    if not fabric or not fabric:counts_all() then
       return nil
    end
-   local name, topo = self.site.topo.components[c], self.site.topo
-   local l = tables.find(fabric:loads(), function(x) return x.component == name end)
-   return l and l.Bps or fabric.LEAST * topo.capacity[c]
+   local name, topo = self.site.topo.components[component], self.site.topo
+   local l = tables.find(fabric:loads(), function(load) return load.component == name end)
+   return l and l.Bps or fabric.LEAST * topo.capacity[component]
 end
 
 -- The same by the profiles of running jobs; nil where a job's is not known, or one was over the
 -- link all the time, whatever it sent before.
--- @param but the job whose check made the last test: it has not begun
-local function profiled(self, c, first, but)
-   for _, job in ipairs(running.over(self.cluster, self.site.topo, c, 0, math.huge)) do
-      if job.id ~= but and (job.since <= first or not self.profiles:knows(job.id)) then
+-- @param excepted_job whose check made the last test: it has not begun
+local function bytes_profiled(self, component, first, excepted_job)
+   for _, job in ipairs(running.over(self.cluster, self.site.topo, component, 0, math.huge)) do
+      if job.id ~= excepted_job and (job.since <= first or not self.profiles:knows(job.id)) then
          return nil
       end
    end
-   return (self.profiles:background(but))[c] or 0
+   return (self.profiles:background(excepted_job))[component] or 0
 end
 
 -- Can nobody else have filled it?
-local function is_excluded(self, c, k, run)
-   if k.hard then
+local function are_excluded(self, component, record, run)
+   if record.hard then
       return true
    end
    local first, last = run[1], run[#run]
-   local Bps = counted(self, c) or profiled(self, c, first.time, last.job)
+   local Bps = bytes_counted(self, component) or bytes_profiled(self, component, first.time,
+      last.job)
    local good = self.site.conf.diagnosis.good
-   return Bps ~= nil and Bps < (good - math.min(good, k.left or 0)) * self.site.topo.capacity[c]
+   local missing = good - math.min(good, record.left or 0)
+   return Bps ~= nil and Bps < missing * self.site.topo.capacity[component]
 end
 
 -- The link whose ceiling a test shows: the only one on its way that is called slow.
-local function seen_again(self, t)
-   if t.class ~= "low" then
+local function find_seen_again(self, test)
+   if test.class ~= "low" then
       return nil
    end
-   local slow = tables.filter(t.route or {}, function(c)
-      return type(c) == "number" and self.diagnosis:is_decided(c)
+   local slow = tables.filter(test.route or {}, function(component)
+      return type(component) == "number" and self.diagnosis:is_decided(component)
    end)
    local c = #slow == 1 and slow[1]
    local ceiling = c and (self.diagnosis:component(c).left or 0) * self.site.topo.capacity[c]
-   return ceiling and math.abs(t.bw_Bps - ceiling) <= NEAR * ceiling and c or nil
+   return ceiling and math.abs(test.bw_Bps - ceiling) <= NEAR * ceiling and c or nil
 end
 
 -- A link that is called slow, and nobody knows yet whether by itself.
-local function is_open(self, c)
-   return self.site.topo:is_link(c) and self.diagnosis:is_decided(c) and not self.excluded[c]
+local function is_unexplained(self, component)
+   return self.site.topo:is_link(component) and self.diagnosis:is_decided(component)
+      and not self.excluded[component]
 end
 
 -- A low test showed such a link: was anybody about?
 -- @param run its low tests, of which the first and the last count
 -- @return whether it is known to be slow by itself now
-local function look_at(self, c, run)
-   self.excluded[c] = is_excluded(self, c, self.diagnosis:component(c), run) or nil
-   return self.excluded[c] ~= nil
+local function judge_link(self, component, run)
+   self.excluded[component] = are_excluded(self, component, self.diagnosis:component(component),
+      run) or nil
+   return self.excluded[component] ~= nil
 end
 
 --- Tests of components were looked at: where the newest is a low one, see who was about.  A link
@@ -83,31 +87,31 @@ end
 function Others:look(touched, now, tests)
    local news = false
    for _, t in ipairs(tests or {}) do
-      local c = seen_again(self, t)
-      if c and is_open(self, c) then
-         news = look_at(self, c, { self.diagnosis:against(c)[1] or t, t }) or news
+      local c = find_seen_again(self, t)
+      if c and is_unexplained(self, c) then
+         news = judge_link(self, c, { self.diagnosis:against(c)[1] or t, t }) or news
       end
    end
    for c in pairs(touched) do
-      local run = is_open(self, c) and self.diagnosis:run(c)
+      local run = is_unexplained(self, c) and self.diagnosis:run(c)
       if not self.diagnosis:is_decided(c) then
          self.excluded[c] = nil
       elseif run and #run > 0 and now - run[#run].time < FRESH_S then
-         news = look_at(self, c, run) or news
+         news = judge_link(self, c, run) or news
       end
    end
    return news
 end
 
 --- May it be load, for all that is known?
-function Others:may_fill(c)
-   return self.site.topo:is_link(c) and not self.excluded[c]
+function Others:may_fill(component)
+   return self.site.topo:is_link(component) and not self.excluded[component]
 end
 
---- @param o { site, diagnosis, cluster, followers, profiles }
-function others.new(o)
-   o.excluded = {}
-   return setmetatable(o, Others)
+--- @param options { site, diagnosis, cluster, followers, profiles }
+function others.new(options)
+   options.excluded = {}
+   return setmetatable(options, Others)
 end
 
 return others

@@ -61,149 +61,162 @@ local pick = tables.pick
 local JOBS_S = 600 -- jobs that began so long ago have had their check
 
 -- What stands below everything: settings, Slurm, what is known of the machine.
-local function ground(p, conf)
-   p.site, p.ids, p.refusals = site.new(conf), ids.new(), refusals.new()
-   p.munged = munged.new()
-   p.switches = switches.new(pick(p, "site journal"))
-   p.teller = on_event.new(conf.policy, function() return (p.cluster.config or {}).cluster end)
-   p.addresses = addresses.new { resolver = p.resolver, setting = conf.node_addresses,
-      ports = conf.node_ports }
-   p.networks = networks.new { addresses = p.addresses, refusals = p.refusals,
-      topology = function() return p.site.topo end, list = conf.rail_networks }
-   p.cluster = cluster.new(p.slurm, p.addresses)
-   p.cluster:administrators(conf.admin_group)
-   p.lists = node_lists.new(function()
-      return math.max(#p.site.topo.nodes, #(p.cluster.order or {}))
+local function make_ground(parts, conf)
+   parts.site, parts.ids, parts.refusals = site.new(conf), ids.new(), refusals.new()
+   parts.munged = munged.new()
+   parts.switches = switches.new(pick(parts, "site journal"))
+   parts.teller = on_event.new(conf.policy, function()
+      return (parts.cluster.config or {}).cluster
    end)
-   p.coverage = coverage.new(conf.checks.link_time, #conf.topology.components)
-   p.diagnosis = diagnose.new(conf.topology, conf.diagnosis)
-   p.diagnosis:tell(p.coverage)
-   p.diagnosis:ask_jobs(function(...) return running.over(p.cluster, p.site.topo, ...) end)
-   p.marks, p.acks = verify.new(), acks.new()
+   parts.addresses = addresses.new { resolver = parts.resolver, setting = conf.node_addresses,
+      ports = conf.node_ports }
+   parts.networks = networks.new { addresses = parts.addresses, refusals = parts.refusals,
+      topology = function() return parts.site.topo end, list = conf.rail_networks }
+   parts.cluster = cluster.new(parts.slurm, parts.addresses)
+   parts.cluster:administrators(conf.admin_group)
+   parts.lists = node_lists.new(function()
+      return math.max(#parts.site.topo.nodes, #(parts.cluster.order or {}))
+   end)
+   parts.coverage = coverage.new(conf.checks.link_time, #conf.topology.components)
+   parts.diagnosis = diagnose.new(conf.topology, conf.diagnosis)
+   parts.diagnosis:tell(parts.coverage)
+   parts.diagnosis:ask_jobs(function(...)
+      return running.over(parts.cluster, parts.site.topo, ...)
+   end)
+   parts.marks, parts.acks = verify.new(), acks.new()
 end
 
 -- The way of a result: findings.lua.
-local function way(p)
-   local topo = p.site.topo
-   p.profiles = profiles.new { topology = topo, cluster = p.cluster, journal = p.journal }
-   p.case = case.new(pick(p, "site diagnosis"))
-   p.act = act.new(pick(p, "slurm cluster journal switches teller case acks acting"))
-   p.others = others.new(pick(p, "site diagnosis cluster profiles"))
-   p.decision = decision.new(pick(p, "site diagnosis cluster others acting"))
-   p.news = news.new(pick(p, "site diagnosis decision case act teller acks"))
-   p.snapshot = snapshot.new { site = p.site, journal = p.journal, diagnosis = p.diagnosis,
-      coverage = p.coverage, cluster = p.cluster,
-      is_busy = function() return next(p.rendezvous.sessions) ~= nil end }
-   p.records = records.new(pick(p, "site journal diagnosis case others snapshot"))
-   p.events = events.new { topology = topo, cluster = p.cluster, diagnosis = p.diagnosis,
-      journal = p.journal, names = p.site.conf.fabric.names,
-      hear = function(changes, touched) p.findings:follow(changes, touched) end }
-   p.diagnosis:listen(function(c, since) return p.events:accuses(c, since) end)
-   p.followers = followers.new(pick(p, "site events journal"))
-   p.others.followers = p.followers
-   p.judgement = judgement.new(pick(p, "site coverage followers profiles"))
-   p.findings = findings.new(pick(p,
+local function make_result_way(parts)
+   local topo = parts.site.topo
+   parts.profiles = profiles.new { topology = topo, cluster = parts.cluster,
+      journal = parts.journal }
+   parts.case = case.new(pick(parts, "site diagnosis"))
+   parts.act = act.new(pick(parts, "slurm cluster journal switches teller case acks acting"))
+   parts.others = others.new(pick(parts, "site diagnosis cluster profiles"))
+   parts.decision = decision.new(pick(parts, "site diagnosis cluster others acting"))
+   parts.news = news.new(pick(parts, "site diagnosis decision case act teller acks"))
+   parts.snapshot = snapshot.new { site = parts.site, journal = parts.journal,
+      diagnosis = parts.diagnosis, coverage = parts.coverage, cluster = parts.cluster,
+      is_busy = function() return next(parts.rendezvous.sessions) ~= nil end }
+   parts.records = records.new(pick(parts, "site journal diagnosis case others snapshot"))
+   parts.events = events.new { topology = topo, cluster = parts.cluster,
+      diagnosis = parts.diagnosis, journal = parts.journal, names = parts.site.conf.fabric.names,
+      hear = function(changes, touched) parts.findings:follow(changes, touched) end }
+   parts.diagnosis:listen(function(component, since)
+      return parts.events:accuses(component, since)
+   end)
+   parts.followers = followers.new(pick(parts, "site events journal"))
+   parts.others.followers = parts.followers
+   parts.judgement = judgement.new(pick(parts, "site coverage followers profiles"))
+   parts.findings = findings.new(pick(parts,
       "site ids judgement coverage diagnosis others decision act news records snapshot marks"))
-   p.snapshot.findings = p.findings
+   parts.snapshot.findings = parts.findings
 end
 
 -- Where results come from: checks of jobs and idle cycles, surveys.
-local function sources(p)
-   local conf, topo = p.site.conf, p.site.topo
-   p.agenda = agenda.new(pick(p, "site diagnosis coverage cluster marks started_at"))
-   p.check = check.new { topology = topo, checks = conf.checks, coverage = p.coverage,
-      cluster = p.cluster, switches = p.switches, agenda = p.agenda, diagnosis = p.diagnosis,
-      ids = p.ids, journal = p.journal }
-   p.vouch = vouch.new(pick(p, "site cluster lists slurm findings refusals"))
-   p.no_results, p.lost_rails = no_results.new(), lost_rails.new()
-   p.rendezvous = rendezvous.new { topology = topo, checks = conf.checks,
-      limits = conf.diagnosis, cluster = p.cluster, check = p.check, findings = p.vouch,
-      networks = p.networks, no_results = p.no_results,
-      lost_rails = p.lost_rails }
-   p.surveys = survey.new { topology = topo, cluster = p.cluster, coverage = p.coverage,
-      lists = p.lists, networks = p.networks,
+local function make_sources(parts)
+   local conf, topo = parts.site.conf, parts.site.topo
+   parts.agenda = agenda.new(pick(parts, "site diagnosis coverage cluster marks started_at"))
+   parts.check = check.new { topology = topo, checks = conf.checks, coverage = parts.coverage,
+      cluster = parts.cluster, switches = parts.switches, agenda = parts.agenda,
+      diagnosis = parts.diagnosis, ids = parts.ids, journal = parts.journal }
+   parts.vouch = vouch.new(pick(parts, "site cluster lists slurm findings refusals"))
+   parts.no_results, parts.lost_rails = no_results.new(), lost_rails.new()
+   parts.rendezvous = rendezvous.new { topology = topo, checks = conf.checks,
+      limits = conf.diagnosis, cluster = parts.cluster, check = parts.check, findings = parts.vouch,
+      networks = parts.networks, no_results = parts.no_results,
+      lost_rails = parts.lost_rails }
+   parts.surveys = survey.new { topology = topo, cluster = parts.cluster, coverage = parts.coverage,
+      lists = parts.lists, networks = parts.networks,
       settings = conf.survey, checks = conf.checks, diagnosis = conf.diagnosis,
-      checks_on = function() return p.switches:are_checks_on() end,
-      next_test = function() return p.ids:test() end,
-      keep = function(s, tests) p.findings:survey(s, tests) end,
+      checks_on = function() return parts.switches:are_checks_on() end,
+      next_test = function() return parts.ids:test() end,
+      keep = function(session, tests) parts.findings:survey(session, tests) end,
       history = function(name, fn)
-         p.journal:query(name, {}, function(rows) fn(rows or {}) end)
+         parts.journal:query(name, {}, function(rows) fn(rows or {}) end)
       end,
-      refuse = function(from, reason) p.refusals:note(from, reason) end }
+      refuse = function(from, reason) parts.refusals:note(from, reason) end }
 end
 
 -- Where jobs are placed.
-local function placing(p)
-   local conf, topo = p.site.conf, p.site.topo
-   p.advice = advice.new { topology = topo, cluster = p.cluster, diagnosis = p.diagnosis,
-      slurm = p.slurm, profiles = p.profiles }
-   p.steer = steer.new { settings = conf.steer, topology = topo, cluster = p.cluster,
-      diagnosis = p.diagnosis, journal = p.journal, advice = p.advice, slurm = p.slurm,
-      switches = p.switches }
-   p.why = why.new(pick(p, "site cluster diagnosis journal advice profiles"))
-   p.job_over = job_over.new { slurm = p.slurm, journal = p.journal, profiles = p.profiles,
-      steer = p.steer, why = p.why, comment = conf.events.job_comment }
+local function make_placing(parts)
+   local conf, topo = parts.site.conf, parts.site.topo
+   parts.advice = advice.new { topology = topo, cluster = parts.cluster,
+      diagnosis = parts.diagnosis, slurm = parts.slurm, profiles = parts.profiles }
+   parts.steer = steer.new { settings = conf.steer, topology = topo, cluster = parts.cluster,
+      diagnosis = parts.diagnosis, journal = parts.journal, advice = parts.advice,
+      slurm = parts.slurm, switches = parts.switches }
+   parts.why = why.new(pick(parts, "site cluster diagnosis journal advice profiles"))
+   parts.job_over = job_over.new { slurm = parts.slurm, journal = parts.journal,
+      profiles = parts.profiles, steer = parts.steer, why = parts.why,
+      comment = conf.events.job_comment }
 end
 
 -- Who asks: the `taut` command, a monitoring system.
-local function asked(p)
-   p.observations = observations.new { topology = p.site.topo, cluster = p.cluster,
-      journal = p.journal }
-   p.housekeeping = housekeeping.new { site = p.site, journal = p.journal, teller = p.teller,
-      argv = { sys.paths.program, "--db", p.site.conf.store or p.site.conf.database } }
-   p.latency = latency.start()
-   p.metrics = metrics.new(pick(p, "site switches diagnosis decision coverage cluster act " ..
+local function make_answering(parts)
+   parts.observations = observations.new { topology = parts.site.topo, cluster = parts.cluster,
+      journal = parts.journal }
+   parts.housekeeping = housekeeping.new { site = parts.site, journal = parts.journal,
+      teller = parts.teller, argv = { sys.paths.program, "--db", parts.site.conf.store
+      or parts.site.conf.database } }
+   parts.latency = latency.start()
+   parts.metrics = metrics.new(pick(parts,
+      "site switches diagnosis decision coverage cluster act " ..
       "acks teller journal events judgement check refusals rendezvous latency " ..
       "housekeeping acting started_at why"))
-   p.reload = function()
-      return reload(pick(p, "site cluster followers metrics teller diagnosis check rendezvous " ..
+   parts.reload = function()
+      return reload(pick(parts,
+         "site cluster followers metrics teller diagnosis check rendezvous " ..
          "events profiles surveys advice steer job_over coverage act review addresses findings " ..
          "records networks"))
    end
-   p.query = query.new { cluster = p.cluster, commands = answers(p), acting = p.acting }
-   p.remote = remote.new(pick(p, "site cluster addresses refusals query"))
-   p.intake = intake.new(pick(p,
+   parts.query = query.new { cluster = parts.cluster, commands = answers(parts),
+      acting = parts.acting }
+   parts.remote = remote.new(pick(parts, "site cluster addresses refusals query"))
+   parts.intake = intake.new(pick(parts,
       "site cluster events journal surveys rendezvous refusals lists addresses remote acting " ..
       "munged"))
-   p.addresses:expect(p.site.conf.remote.admins)
-   p.doors = doors.new(pick(p, "site cluster intake refusals query"))
+   parts.addresses:expect(parts.site.conf.remote.admins)
+   parts.doors = doors.new(pick(parts, "site cluster intake refusals query"))
 end
 
 -- Nodes that come and go.
-local function follow_nodes(p)
-   p.presence = presence.new { site = p.site, cluster = p.cluster, on_other = function(n, node)
-      local topo = p.site.topo
-      p.findings:left(topo:ports(n))
-      p.act:left(topo.nodes[n], node)
-   end }
+local function follow_nodes(parts)
+   parts.presence = presence.new { site = parts.site, cluster = parts.cluster,
+      on_other = function(node_number, node)
+         local topo = parts.site.topo
+         parts.findings:left(topo:ports(node_number))
+         parts.act:left(topo.nodes[node_number], node)
+      end }
 end
 
 -- With each news from Slurm.
-local function on_refresh(p)
-   p.review = function()
-      p.switches:save()
-      p.presence:look()
-      p.act:reconcile()
-      p.events:review()
-      p.findings:review()
-      p.munged:look()
-      p.check:forget(loop.time() - JOBS_S)
+local function follow_refreshes(parts)
+   parts.review = function()
+      parts.switches:save()
+      parts.presence:look()
+      parts.act:reconcile()
+      parts.events:review()
+      parts.findings:review()
+      parts.munged:look()
+      parts.check:forget(loop.time() - JOBS_S)
    end
-   p.cluster:tell { refreshed = function(answered)
-         p.review()
-         p.vouch:refreshed(answered)
+   parts.cluster:tell { refreshed = function(answered)
+         parts.review()
+         parts.vouch:refreshed(answered)
          turns.add(turns.own, function()
-            p.advice:refreshed()
-            turns.add(turns.own, function() p.steer:refreshed() end)
-            turns.add(turns.own, function() p.why:refreshed() end)
+            parts.advice:refreshed()
+            turns.add(turns.own, function() parts.steer:refreshed() end)
+            turns.add(turns.own, function() parts.why:refreshed() end)
          end)
       end,
-      job_over = function(id) p.job_over:take(id) end }
-   p.act:tell(function(name, drain)
-      p.findings:given_back(name, drain)
-      p.acks:over({ drain and drain.component }, p.journal)
-   end, function(name) return p.presence:comes_and_goes(name) end)
-   p.journal:tell(function(list) p.events:stored(list) end)
+      job_over = function(id) parts.job_over:take(id) end }
+   parts.act:tell(function(name, drain)
+      parts.findings:given_back(name, drain)
+      parts.acks:over({ drain and drain.component }, parts.journal)
+   end, function(name) return parts.presence:comes_and_goes(name) end)
+   parts.journal:tell(function(list) parts.events:stored(list) end)
 end
 
 --- @param conf configuration
@@ -213,17 +226,17 @@ end
 -- @param who of core/acting: does this tautd act?  nil: always
 -- @return the parts by name, for those who start, remember and stop them
 return function(conf, journal, slurm, resolver, who)
-   local p = { journal = journal, slurm = slurm, resolver = resolver, started_at = loop.time(),
+   local parts = { journal = journal, slurm = slurm, resolver = resolver, started_at = loop.time(),
       acting = who or acting.new { is_ready = true } }
-   if p.acting:is_shared() then
-      p.slurm = fenced.new(slurm, p.acting)
+   if parts.acting:is_shared() then
+      parts.slurm = fenced.new(slurm, parts.acting)
    end
-   ground(p, conf)
-   way(p)
-   sources(p)
-   placing(p)
-   asked(p)
-   follow_nodes(p)
-   on_refresh(p)
-   return p
+   make_ground(parts, conf)
+   make_result_way(parts)
+   make_sources(parts)
+   make_placing(parts)
+   make_answering(parts)
+   follow_nodes(parts)
+   follow_refreshes(parts)
+   return parts
 end

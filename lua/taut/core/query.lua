@@ -14,7 +14,7 @@ Query.__index = Query
 
 -- What an answer is given with: reply(data), or reply(nil, why not); reply.text(text) where it is
 -- encoded already.  reply.guard(fn, …) calls fn; whatever goes wrong in it, there is an answer.
-local function reply_to(client)
+local function make_reply(client)
    local reply = setmetatable({}, { __call = function(_, data, err)
       client:reply(json.encode(data and { ok = true, data = data } or { ok = false,
          error = err or "no answer" }))
@@ -51,7 +51,7 @@ local function is_allowed(self, command, args, caller)
 end
 
 local function answer_request(self, client, request, caller)
-   local reply = reply_to(client)
+   local reply = make_reply(client)
    local command = self.commands[request.cmd]
    if not command then
       return reply(nil, "no such command")
@@ -85,7 +85,7 @@ end
 
 -- For whom the answer is: whoever may do everything may ask for what another user would be told, as
 -- `taut serve` does.
-local function asker(self, request, uid)
+local function find_asker(self, request, uid)
    local as = request.as
    if as == nil or as == uid then
       return uid
@@ -106,21 +106,21 @@ function Query:answer(client, line, uid)
    turns.add(self.cluster:is_admin(uid) and turns.first or uid, function()
       local request, why = json.decode(line)
       if type(request) ~= "table" then
-         return reply_to(client)(nil, why or "no such command")
+         return make_reply(client)(nil, why or "no such command")
       end
       local as
-      as, why = asker(self, request, uid)
+      as, why = find_asker(self, request, uid)
       if not as then
-         return reply_to(client)(nil, why)
+         return make_reply(client)(nil, why)
       end
       answer_request(self, client, request, { as = as, name = sys.user_name(as) })
    end)
 end
 
---- @param o { cluster, commands = of core/answers, acting }
-function query.new(o)
-   return setmetatable({ cluster = o.cluster, commands = o.commands,
-      acting = o.acting }, Query)
+--- @param options { cluster, commands = of core/answers, acting }
+function query.new(options)
+   return setmetatable({ cluster = options.cluster, commands = options.commands,
+      acting = options.acting }, Query)
 end
 
 return query

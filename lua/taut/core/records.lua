@@ -18,14 +18,14 @@ local SETS_S = 600 -- between two writes of what is known of sets
 
 ---------------------------------------------------------------- events
 
-local function test_row(t, topo)
-   return { id = t.id, event = t.event, time = t.time, src = t.src_name, dst = t.dst_name,
-      route = stages.text(t.route, topo.components), kind = t.kind,
-      confirms = t.confirms and topo.components[t.confirms], phase = t.phase,
-      streams = t.streams, expected_Bps = t.expected_Bps, bw_Bps = t.bw_Bps,
-      sender_Bps = t.sender_Bps, ratio = t.ratio, rtt_ns = t.rtt_ns, peak = t.peak,
-      delay_ns = t.delay_ns, foreign_bytes = t.foreign_bytes, class = t.class,
-      why = t.why, stalls = t.stalls, stalled_at = t.stalled_at }
+local function test_row(test, topo)
+   return { id = test.id, event = test.event, time = test.time, src = test.src_name,
+      dst = test.dst_name, route = stages.text(test.route, topo.components), kind = test.kind,
+      confirms = test.confirms and topo.components[test.confirms], phase = test.phase,
+      streams = test.streams, expected_Bps = test.expected_Bps, bw_Bps = test.bw_Bps,
+      sender_Bps = test.sender_Bps, ratio = test.ratio, rtt_ns = test.rtt_ns, peak = test.peak,
+      delay_ns = test.delay_ns, foreign_bytes = test.foreign_bytes, class = test.class,
+      why = test.why, stalls = test.stalls, stalled_at = test.stalled_at }
 end
 
 function Records:tests(tests)
@@ -47,11 +47,11 @@ end
 
 -- The job's own traffic begins after its check: what the counters were then replaces what they
 -- were at HELLO.
-local function readings(self, s)
-   for _, peer in pairs(s.peers) do
+local function write_readings(self, session)
+   for _, peer in pairs(session.peers) do
       if peer.readings then
-         local row = samples.row({ job = s.job, restart = s.restart, node = peer.name,
-            boot = peer.boot }, s.purpose, peer.readings, {}, nil, self.site.topo.rails)
+         local row = samples.row({ job = session.job, restart = session.restart, node = peer.name,
+            boot = peer.boot }, session.purpose, peer.readings, {}, nil, self.site.topo.rails)
          row.checked = true
          self.journal:add("sample", row)
       end
@@ -59,9 +59,9 @@ local function readings(self, s)
 end
 
 -- What the node that took longest spent on asking for ways; nil where none asked.
-local function trace_ns(s)
+local function longest_trace_ns(session)
    local most
-   for _, tests in pairs(s.results) do
+   for _, tests in pairs(session.results) do
       local sum
       for _, t in pairs(tests) do
          sum = t.trace_ns and (sum or 0) + t.trace_ns or sum
@@ -72,22 +72,23 @@ local function trace_ns(s)
 end
 
 --- A check or an idle cycle that is over.
--- @param s session of check.lua
+-- @param session of check.lua
 -- @param event its number
-function Records:session(s, event)
-   readings(self, s)
-   local names = tables.map(s.wanted, function(n) return self.site.topo.nodes[n] end)
-   self.journal:add("event", { id = event, time = s.began, purpose = s.purpose, job = s.job,
-      restart = s.restart, uid = s.uid, nodes = hostlist.compress(names), expected = #s.wanted,
-      heard = s.heard, tests = #s.tests, trace_ns = trace_ns(s) })
+function Records:session(session, event)
+   write_readings(self, session)
+   local names = tables.map(session.wanted, function(node) return self.site.topo.nodes[node] end)
+   self.journal:add("event", { id = event, time = session.began, purpose = session.purpose,
+      job = session.job, restart = session.restart, uid = session.uid,
+      nodes = hostlist.compress(names), expected = #session.wanted, heard = session.heard,
+      tests = #session.tests, trace_ns = longest_trace_ns(session) })
 end
 
 --- A round of a survey: all its rounds are one event, which grows.
--- @param s session of survey/session.lua
-function Records:survey(s, event)
-   self.journal:add("event", { id = event, time = s.began, purpose = s.purpose, job = s.job,
-      restart = 0, uid = s.uid, nodes = s.nodes_text, expected = #s.wanted, heard = s.count,
-      tests = s.tests_run })
+-- @param session of survey/session.lua
+function Records:survey(session, event)
+   self.journal:add("event", { id = event, time = session.began, purpose = session.purpose,
+      job = session.job, restart = 0, uid = session.uid, nodes = session.nodes_text,
+      expected = #session.wanted, heard = session.count, tests = session.tests_run })
 end
 
 ---------------------------------------------------------------- what is known
@@ -187,11 +188,11 @@ function Records:anew(set)
    end)
 end
 
---- @param o { site, journal, diagnosis, case, others, snapshot }
-function records.new(o)
-   return setmetatable({ site = o.site, journal = o.journal, diagnosis = o.diagnosis,
-      case = o.case, others = o.others, snapshot = o.snapshot, wide = "", sets_at = -math.huge },
-      Records)
+--- @param options { site, journal, diagnosis, case, others, snapshot }
+function records.new(options)
+   return setmetatable({ site = options.site, journal = options.journal,
+      diagnosis = options.diagnosis, case = options.case, others = options.others,
+      snapshot = options.snapshot, wide = "", sets_at = -math.huge }, Records)
 end
 
 return records

@@ -13,7 +13,7 @@ local KINDS = 32
 -- Whose messages are refused again and again: so many within so long, of at most so many senders.
 local FLOOD, FLOOD_S, SENDERS_MAX = 100, 600, 1024
 
-local function say(self, from, why)
+local function log_refusal(self, from, why)
    local more = self.count - self.said - 1
    sys.log("warning", ("refused a message from %s: %s%s"):format(from, why,
       more > 0 and (" (and %d before)"):format(more) or ""))
@@ -21,7 +21,7 @@ local function say(self, from, why)
 end
 
 -- The rarest one, the oldest of several.
-local function rarest(kinds)
+local function find_rarest(kinds)
    local least = 1
    for i, k in ipairs(kinds) do
       if k.count < kinds[least].count then
@@ -33,12 +33,12 @@ end
 
 -- How often what is said in the same words, whatever its numbers and what it quotes; KINDS of them.
 -- Who sends something else each time takes the places of those that came seldom.
-local function add_kind(self, from, why, count)
+local function count_kind(self, from, why, count)
    local shape = why:gsub("'[^']*'", "'#'"):gsub("%d+", "#")
    local k = self.by_shape[shape]
    if not k then
       if #self.kinds >= KINDS then
-         local gone = table.remove(self.kinds, rarest(self.kinds))
+         local gone = table.remove(self.kinds, find_rarest(self.kinds))
          self.by_shape[gone.shape] = nil
       end
       k = { shape = shape, count = 0 }
@@ -58,7 +58,7 @@ function Refusals:list_kinds()
 end
 
 -- Senders that were quiet for long are forgotten; the quietest ones where there are too many.
-local function forget(self, now)
+local function forget_quiet(self, now)
    local least = math.huge
    for _, s in pairs(self.senders) do
       least = math.min(least, s.count)
@@ -72,7 +72,7 @@ local function forget(self, now)
 end
 
 -- Counted by address, or by "uid N" where it is a user here.
-local function add_sender(self, from, why, count)
+local function count_sender(self, from, why, count)
    -- of those that found no time nobody asked for their ports
    local host, now = from:match "^(.*):[%d?]+$" or from, loop.time()
    local s = self.senders[host]
@@ -80,7 +80,7 @@ local function add_sender(self, from, why, count)
       s.count, s.since = 0, now
    elseif not s then
       if self.sender_count >= SENDERS_MAX then
-         forget(self, now)
+         forget_quiet(self, now)
       end
       s = { count = 0, since = now }
       self.senders[host], self.sender_count = s, self.sender_count + 1
@@ -98,11 +98,11 @@ function Refusals:floods()
             why = s.why }
       end
    end
-   table.sort(list, function(a, b)
-      if a.count ~= b.count then
-         return a.count > b.count
+   table.sort(list, function(first, second)
+      if first.count ~= second.count then
+         return first.count > second.count
       end
-      return a.from < b.from
+      return first.from < second.from
    end)
    return list
 end
@@ -113,16 +113,16 @@ end
 function Refusals:note(from, why, count)
    count = count or 1
    self.count = self.count + count
-   add_kind(self, from, why, count)
-   add_sender(self, from, why, count)
+   count_kind(self, from, why, count)
+   count_sender(self, from, why, count)
    local left_s = self.said_at + LOG_S - loop.time()
    if left_s <= 0 and not self.last then
-      return say(self, from, why)
+      return log_refusal(self, from, why)
    elseif not self.last then
       loop.timer(math.ceil(math.min(math.max(left_s, 0), LOG_S) * 1000), function()
          local last = self.last
          self.last = nil
-         say(self, last.from, last.why)
+         log_refusal(self, last.from, last.why)
       end)
    end
    self.last = { from = from, why = why }

@@ -6,7 +6,7 @@ local same = require "taut.topology.before.same"
 local sys = require "taut.sys"
 
 -- What began with other settings begins anew.
-local function restart(parts, before, conf)
+local function restart_changed(parts, before, conf)
    if json.encode(conf.fabric) ~= json.encode(before.fabric) then
       parts.followers:start_fabric()
    end
@@ -41,7 +41,7 @@ return function(parts)
    end
    local conf, topo = parts.site.conf, parts.site.topo
    local topo_before = before.topology
-   restart(parts, before, conf)
+   restart_changed(parts, before, conf)
    parts.addresses:set(conf.node_addresses, conf.node_ports)
    parts.addresses:expect(conf.remote.admins)
    parts.networks:set(conf.rail_networks)

@@ -26,9 +26,9 @@ local SURELY = 1.1 -- times what is good: a third of a window is less exact than
 ---------------------------------------------------------------- sending
 
 -- Most plans are empty and say nothing: their text, by version.
-local EMPTY = setmetatable({}, { __index = function(t, version)
-   t[version] = json.encode { v = version, note = "", tests = json.array {} }
-   return t[version]
+local EMPTY = setmetatable({}, { __index = function(plans, version)
+   plans[version] = json.encode { v = version, note = "", tests = json.array {} }
+   return plans[version]
 end })
 
 -- Send a plan to one node, at once: the phases of all count from when each has its own.  An empty
@@ -43,120 +43,123 @@ local function send_plan(self, peer, tests, note)
    end
 end
 
-local function dismiss(self, peer, note)
+local function dismiss_peer(self, peer, note)
    send_plan(self, peer, {}, note)
 end
 
 ---------------------------------------------------------------- sessions
 
 -- Wait for the nodes of a session of check.lua: those that have come are its `peers`.
-local function await(self, s, key)
-   s.key, s.is_wanted, s.present, s.of_conn = key, {}, 0, {}
-   for _, n in ipairs(s.wanted) do
-      s.is_wanted[n] = true
+local function await_nodes(self, session, key)
+   session.key, session.is_wanted, session.present, session.of_conn = key, {}, 0, {}
+   for _, n in ipairs(session.wanted) do
+      session.is_wanted[n] = true
    end
-   self.open[key] = s
-   return s
+   self.open[key] = session
+   return session
 end
 
 -- Both accounts of each test, judged; then the session is over.
-local function finish(self, s)
-   if s.done then
+local function finish_session(self, session)
+   if session.done then
       return
    end
-   s.done = true
-   if s.timer then
-      s.timer:cancel()
+   session.done = true
+   if session.timer then
+      session.timer:cancel()
    end
-   for _, peer in pairs(s.peers) do
-      if self.sessions[peer.conn] == s then
+   for _, peer in pairs(session.peers) do
+      if self.sessions[peer.conn] == session then
          self.sessions[peer.conn] = nil
          peer.conn:close()
       end
    end
-   if self.open[s.key] == s then
-      self.open[s.key] = nil
+   if self.open[session.key] == session then
+      self.open[session.key] = nil
    end
-   if s.group then
-      s.group.session, s.group.over = nil, true -- all that is remembered for who comes late
+   if session.group then
+      -- all that is remembered for who comes late
+      session.group.session, session.group.over = nil, true
    end
-   if #(s.tests or {}) > 0 then
-      self.no_results:note(s)
+   if #(session.tests or {}) > 0 then
+      self.no_results:note(session)
    end
-   self.findings:session(s)
+   self.findings:session(session)
 end
 
 -- What ends a test early: what surely comes out good.  None where it is to be learned what the way
 -- carries, nor over libfabric, where there is no way back to say so.
-local function enough(self, s, t)
-   local transport = endpoints.common(s.peers[t.src].endpoints, s.peers[t.dst].endpoints,
-      t.rail or 1)
+local function find_enough_Bps(self, session, test)
+   local transport = endpoints.common(session.peers[test.src].endpoints,
+      session.peers[test.dst].endpoints, test.rail or 1)
    self.transports[transport] = (self.transports[transport] or 0) + 1
    if transport ~= "tcp" or self.topo.open and next(self.topo.open) then
       return nil
    end
-   return planned.enough(t, SURELY * self.limits.good)
+   return planned.enough(test, SURELY * self.limits.good)
 end
 
 -- The plans of all nodes, as they go over the wire: node → tests.
-local function wire_tests(self, s)
+local function tests_by_node(self, session)
    local of = {}
-   for n in pairs(s.peers) do
+   for n in pairs(session.peers) do
       of[n] = {}
    end
-   for _, t in ipairs(s.tests) do
-      t.enough_Bps = enough(self, s, t)
+   for _, t in ipairs(session.tests) do
+      t.enough_Bps = find_enough_Bps(self, session, t)
       for _, n in ipairs { t.src, t.dst } do
-         table.insert(of[n], endpoints.wire(t, n, s.peers, self.topo))
+         table.insert(of[n], endpoints.wire(t, n, session.peers, self.topo))
       end
    end
    return of
 end
 
-local function send_all(self, s, last_ms)
-   for n, tests in pairs(wire_tests(self, s)) do
-      local peer = s.peers[n]
+local function send_plans(self, session, last_ms)
+   for n, tests in pairs(tests_by_node(self, session)) do
+      local peer = session.peers[n]
       if #tests == 0 then
-         s.peers[n] = nil
+         session.peers[n] = nil
       else
-         s.expected = (s.expected or 0) + 1
+         session.expected = (session.expected or 0) + 1
       end
-      send_plan(self, peer, tests, s.note)
+      send_plan(self, peer, tests, session.note)
    end
-   s.timer = loop.timer(last_ms + RESULT_SLACK_MS, function() finish(self, s) end)
+   session.timer = loop.timer(last_ms + RESULT_SLACK_MS, function()
+      finish_session(self, session)
+   end)
 end
 
 -- For the nodes' logs: why a planned test is left out.
-local function no_way(self, t, peers)
-   for _, n in ipairs { t.src, t.dst } do
+local function say_why_untested(self, test, peers)
+   for _, n in ipairs { test.src, test.dst } do
       if peers[n].odd then
          return ("not tested: %s"):format(peers[n].odd)
       end
    end
-   if endpoints.are_one_host(peers[t.src].endpoints, peers[t.dst].endpoints) then
-      return ("%s and %s are one host; not tested"):format(self.topo.nodes[t.src],
-         self.topo.nodes[t.dst])
+   if endpoints.are_one_host(peers[test.src].endpoints, peers[test.dst].endpoints) then
+      return ("%s and %s are one host; not tested"):format(self.topo.nodes[test.src],
+         self.topo.nodes[test.dst])
    end
-   if endpoints.common(peers[t.src].endpoints, peers[t.dst].endpoints, t.rail or 1) then
+   if endpoints.common(peers[test.src].endpoints, peers[test.dst].endpoints, test.rail or 1) then
       return ("%s or %s shares its host with a node that tests at the time; not tested"):format(
-         self.topo.nodes[t.src], self.topo.nodes[t.dst])
+         self.topo.nodes[test.src], self.topo.nodes[test.dst])
    end
-   return ("rail %d: %s and %s have no transport in common; not tested"):format(t.rail or 1,
-      self.topo.nodes[t.src], self.topo.nodes[t.dst])
+   return ("rail %d: %s and %s have no transport in common; not tested"):format(test.rail or 1,
+      self.topo.nodes[test.src], self.topo.nodes[test.dst])
 end
 
 -- Everybody is there, or time is up: plan for those who are.
-local function start(self, s)
-   if s.started then
+local function start_tests(self, session)
+   if session.started then
       return
    end
-   s.started = true
-   if s.timer then
-      s.timer:cancel()
-      s.timer = nil
+   session.started = true
+   if session.timer then
+      session.timer:cancel()
+      session.timer = nil
    end
    local present, budget = {}, math.huge
-   for n, peer in pairs(s.peers) do
+   for n, peer in pairs(session.peers) do
       peer.odd = self.networks:confine(peer) or peer.odd
       present[#present + 1] = n
       -- what is left of its budget now: it has waited for the others
@@ -164,108 +167,109 @@ local function start(self, s)
    end
    table.sort(present)
    -- libfabric may still be opening when the plans go out
-   local last_ms = self.check:plan(s, present, budget,
-      endpoints.ofi_lead_ms(s.peers, self.checks.ofi_lead_ms))
-   for _, t in ipairs(s.tests) do
+   local last_ms = self.check:plan(session, present, budget,
+      endpoints.ofi_lead_ms(session.peers, self.checks.ofi_lead_ms))
+   for _, t in ipairs(session.tests) do
       t.token = seal.hex(seal.random(wire.TOKEN_BYTES))
    end
    local without
-   s.tests, without = endpoints.split(s.tests, s.peers)
-   s.note = without[1] and no_way(self, without[1], s.peers)
-   if #s.tests == 0 then
-      for _, peer in pairs(s.peers) do
-         dismiss(self, peer, s.note)
+   session.tests, without = endpoints.split(session.tests, session.peers)
+   session.note = without[1] and say_why_untested(self, without[1], session.peers)
+   if #session.tests == 0 then
+      for _, peer in pairs(session.peers) do
+         dismiss_peer(self, peer, session.note)
       end
-      finish(self, s)
+      finish_session(self, session)
       return
    end
-   send_all(self, s, last_ms)
+   send_plans(self, session, last_ms)
 end
 
 ---------------------------------------------------------------- HELLO
 
-local function admit(self, s, n, peer)
-   if s.started then
-      dismiss(self, peer, LATE)
+local function admit_peer(self, session, node, peer)
+   if session.started then
+      dismiss_peer(self, peer, LATE)
       return
-   elseif s.peers[n] then
-      dismiss(self, peer, "said hello twice")
+   elseif session.peers[node] then
+      dismiss_peer(self, peer, "said hello twice")
       return
    end
-   s.peers[n], s.of_conn[peer.conn] = peer, n
-   s.present = s.present + 1
-   self.sessions[peer.conn] = s
-   peer.number = n
-   if s.present >= #s.wanted then
-      start(self, s)
-   elseif not s.timer then
-      local ms = s.purpose == "idle" and self.checks.idle_gather_ms or self.checks.gather_ms
-      s.timer = loop.timer(ms, function() start(self, s) end)
+   session.peers[node], session.of_conn[peer.conn] = peer, node
+   session.present = session.present + 1
+   self.sessions[peer.conn] = session
+   peer.number = node
+   if session.present >= #session.wanted then
+      start_tests(self, session)
+   elseif not session.timer then
+      local ms = session.purpose == "idle" and self.checks.idle_gather_ms or self.checks.gather_ms
+      session.timer = loop.timer(ms, function() start_tests(self, session) end)
    end
 end
 
-local function prolog(self, h, names, peer, is_sure)
-   local job, n = self.check:job(h, names, is_sure), self.topo.node_id[h.node]
+local function check_job(self, hello, names, peer, is_sure)
+   local job, n = self.check:job(hello, names, is_sure), self.topo.node_id[hello.node]
    if not job.nodes or not n then
-      return dismiss(self, peer, self:hint_once())
+      return dismiss_peer(self, peer, self:hint_once())
    elseif not job.has[n] then
-      return dismiss(self, peer, h.node .. " has another job, or Slurm has this one elsewhere")
+      return dismiss_peer(self, peer, hello.node ..
+         " has another job, or Slurm has this one elsewhere")
    end
-   local group = self.check:group(job, n, h)
+   local group = self.check:group(job, n, hello)
    if not group then
-      return dismiss(self, peer, h.node .. " is not in its job's node list")
+      return dismiss_peer(self, peer, hello.node .. " is not in its job's node list")
    elseif group.over then
-      return dismiss(self, peer, LATE)
+      return dismiss_peer(self, peer, LATE)
    elseif not group.session then
       self.nothing_due = self.nothing_due + 1
       self.prolog_times:add("nothing_due", loop.time() - peer.at)
-      return dismiss(self, peer)
+      return dismiss_peer(self, peer)
    end
    local s = group.session
-   admit(self, s.key and s or await(self, s, ("%d.%d/%d"):format(s.job, s.restart, s.wanted[1])), n,
-      peer)
+   admit_peer(self, s.key and s or await_nodes(self, s, ("%d.%d/%d"):format(s.job, s.restart,
+      s.wanted[1])), n, peer)
 end
 
 -- Nodes that an idle cycle would use: those near a suspect.
-local function idle(self, h, peer)
-   local n, s = self.topo.node_id[h.node], self.open.idle
-   local is_busy = self.cluster:has_job(h.node)
+local function check_idle(self, hello, peer)
+   local n, s = self.topo.node_id[hello.node], self.open.idle
+   local is_busy = self.cluster:has_job(hello.node)
    if n and not is_busy and (not s or s.started) then
-      s = self.check:idle(h)
-      s = s and await(self, s, "idle")
+      s = self.check:idle(hello)
+      s = s and await_nodes(self, s, "idle")
    end
    if not n or is_busy or not s or not s.is_wanted[n] then
-      return dismiss(self, peer)
+      return dismiss_peer(self, peer)
    end
-   admit(self, s, n, peer)
+   admit_peer(self, s, n, peer)
 end
 
 --- Take a HELLO that was authenticated and checked.
 -- @param conn connection
--- @param h decoded HELLO, with the `version` of the protocol to speak
+-- @param hello decoded HELLO, with the `version` of the protocol to speak
 -- @param names the job's nodes
 -- @param is_vouched function(): does it come from its node's address?  true, false, nil: not known
-function Rendezvous:hello(conn, h, names, is_vouched)
-   local by_rail, misfits = rails.of(self.topo, self.topo.node_id[h.node], endpoints.of(h))
-   local peer = { conn = conn, key = seal.unhex(h.key), endpoints = by_rail, name = h.node,
-      boot = h.boot, hello_readings = h.readings, is_vouched = is_vouched,
-      version = h.version or wire.VERSION, budget_ms = h.budget_ms, ofi_ms = h.ofi_ms,
+function Rendezvous:hello(conn, hello, names, is_vouched)
+   local by_rail, misfits = rails.of(self.topo, self.topo.node_id[hello.node], endpoints.of(hello))
+   local peer = { conn = conn, key = seal.unhex(hello.key), endpoints = by_rail, name = hello.node,
+      boot = hello.boot, hello_readings = hello.readings, is_vouched = is_vouched,
+      version = hello.version or wire.VERSION, budget_ms = hello.budget_ms, ofi_ms = hello.ofi_ms,
       at = loop.time() - conn:waited(), heard_ns = loop.now_ns() }
-   if h.purpose ~= "epilog" then -- which accepts no streams
+   if hello.purpose ~= "epilog" then -- which accepts no streams
       if is_vouched() then
-         self.lost_rails:hear(self.topo, h.node, by_rail)
+         self.lost_rails:hear(self.topo, hello.node, by_rail)
       end
       peer.odd = self.networks:hear(peer)
       if misfits[1] then
          self.networks:misfits(peer, misfits)
       end
    end
-   if h.purpose == "prolog" then
-      prolog(self, h, names, peer, select(3, is_vouched()))
-   elseif h.purpose == "idle" then
-      idle(self, h, peer)
+   if hello.purpose == "prolog" then
+      check_job(self, hello, names, peer, select(3, is_vouched()))
+   elseif hello.purpose == "idle" then
+      check_idle(self, hello, peer)
    else
-      dismiss(self, peer)
+      dismiss_peer(self, peer)
    end
 end
 
@@ -285,16 +289,16 @@ local function read_result(peer, bytes)
 end
 
 -- The peer of this connection; one without tests is none any more.
-local function peer_of(s, conn)
-   local n = s.of_conn[conn]
-   return n and s.peers[n]
+local function find_peer(session, conn)
+   local n = session.of_conn[conn]
+   return n and session.peers[n]
 end
 
 -- One more has reported, or will not.
-local function note_answer(self, s)
-   s.answers = (s.answers or 0) + 1
-   if s.answers >= s.expected then
-      finish(self, s)
+local function count_answer(self, session)
+   session.answers = (session.answers or 0) + 1
+   if session.answers >= session.expected then
+      finish_session(self, session)
    end
 end
 
@@ -304,7 +308,7 @@ function Rendezvous:result(conn, bytes)
    if not s or not s.started then
       return nil, "a RESULT nobody asked for"
    end
-   local peer = peer_of(s, conn)
+   local peer = find_peer(s, conn)
    if not peer then
       return nil, "a RESULT from nobody"
    end
@@ -319,7 +323,7 @@ function Rendezvous:result(conn, bytes)
    end
    background.add(s, peer.number, (loop.now_ns() - peer.heard_ns) / 1e9)
    self.sessions[conn] = nil
-   note_answer(self, s)
+   count_answer(self, s)
    return true
 end
 
@@ -330,12 +334,12 @@ function Rendezvous:gone(conn)
    if not s or s.done then
       return
    end
-   local peer = peer_of(s, conn)
+   local peer = find_peer(s, conn)
    if peer and not s.started then
       s.peers[peer.number], s.of_conn[conn] = nil, nil
       s.present = s.present - 1
    elseif peer then
-      note_answer(self, s)
+      count_answer(self, s)
    end
 end
 
@@ -354,14 +358,15 @@ function Rendezvous:reload(topo, checks, limits)
    self.topo, self.checks, self.limits = topo, checks, limits
 end
 
---- @param o { topology, checks (settings), limits (settings: what is good), cluster, check
+--- @param options { topology, checks (settings), limits (settings: what is good), cluster, check
 --   (check.lua), networks (slurm/networks.lua), no_results, lost_rails, findings = who takes
 --   sessions that are over: session(s) }
-function rendezvous.new(o)
-   return setmetatable({ topo = o.topology, checks = o.checks, limits = o.limits,
-      cluster = o.cluster, check = o.check, findings = o.findings, networks = o.networks,
-      no_results = o.no_results, lost_rails = o.lost_rails, open = {}, sessions = {},
-      nothing_due = 0, prolog_times = prolog_times.new(), transports = {} }, Rendezvous)
+function rendezvous.new(options)
+   return setmetatable({ topo = options.topology, checks = options.checks, limits = options.limits,
+      cluster = options.cluster, check = options.check, findings = options.findings,
+      networks = options.networks, no_results = options.no_results, lost_rails = options.lost_rails,
+      open = {}, sessions = {}, nothing_due = 0, prolog_times = prolog_times.new(),
+      transports = {} }, Rendezvous)
 end
 
 return rendezvous

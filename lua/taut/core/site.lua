@@ -10,16 +10,16 @@ Site.__index = Site
 
 -- Settings that cannot change under a running tautd: name → value of a configuration.
 local FIXED = {
-   listen = function(c) return c.listen end,
-   socket = function(c) return c.socket end,
-   database = function(c) return c.database end,
-   store = function(c) return c.store end,
-   munge_socket = function(c) return c.munge_socket end,
-   resource_manager = function(c) return c.resource_manager end,
-   refresh_s = function(c) return c.refresh_s end,
-   ["steer.file"] = function(c) return c.steer.file end,
-   ["checks.max_conns"] = function(c) return c.checks.max_conns end,
-   topology = function(c) return c.topology.wiring end,
+   listen = function(conf) return conf.listen end,
+   socket = function(conf) return conf.socket end,
+   database = function(conf) return conf.database end,
+   store = function(conf) return conf.store end,
+   munge_socket = function(conf) return conf.munge_socket end,
+   resource_manager = function(conf) return conf.resource_manager end,
+   refresh_s = function(conf) return conf.refresh_s end,
+   ["steer.file"] = function(conf) return conf.steer.file end,
+   ["checks.max_conns"] = function(conf) return conf.checks.max_conns end,
+   topology = function(conf) return conf.topology.wiring end,
 }
 
 --- Say in the log what in a configuration should be written otherwise.

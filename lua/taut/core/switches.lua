@@ -50,29 +50,29 @@ function Switches:save()
    return true
 end
 
-local function keep(self)
+local function keep_switches(self)
    self.is_unsaved = true
    self:save()
    self.journal:add("setting", { name = "brakes", value = brakes.text(self.kept) })
 end
 
-local function set(self, name, value)
+local function set_switch(self, name, value)
    self.said[name] = true
    self.kept[name] = value
    self.kept.generation = self.kept.generation + 1
-   keep(self)
+   keep_switches(self)
 end
 
 function Switches:set_mode(mode)
-   set(self, "mode", mode)
+   set_switch(self, "mode", mode)
 end
 
 function Switches:set_checks(value)
-   set(self, "switch", value)
+   set_switch(self, "switch", value)
 end
 
 function Switches:set_steering(value)
-   set(self, "steering", value)
+   set_switch(self, "steering", value)
 end
 
 ---------------------------------------------------------------- a start
@@ -100,7 +100,7 @@ function Switches:open(seen, token)
 end
 
 -- The database's copy; nil where it has none, or a damaged one.
-local function parse_row(text)
+local function parse_stored(text)
    if not text then
       return nil
    end
@@ -114,7 +114,7 @@ end
 --- Take what the database kept; what was said since is newer.
 -- @param settings map name → value
 function Switches:restore(settings)
-   local newest = brakes.newest(self.file, parse_row(settings.brakes))
+   local newest = brakes.newest(self.file, parse_stored(settings.brakes))
    if not newest and (self.is_bad or settings.brakes) then
       self:give_up "the database has no good copy"
       return
@@ -130,7 +130,7 @@ function Switches:restore(settings)
    self.kept = newest
    local text = brakes.text(newest)
    if text ~= settings.brakes or not self.file or text ~= brakes.text(self.file) then
-      keep(self)
+      keep_switches(self)
    end
 end
 
@@ -150,9 +150,9 @@ function Switches:trouble()
       "enable" and "drain" or self:mode()) or self.error and "not stored: " .. self.error
 end
 
---- @param o { site, journal }
-function switches.new(o)
-   return setmetatable({ site = o.site, journal = o.journal, kept = { generation = 0 },
+--- @param options { site, journal }
+function switches.new(options)
+   return setmetatable({ site = options.site, journal = options.journal, kept = { generation = 0 },
       said = {} }, Switches)
 end
 

@@ -22,25 +22,26 @@ local PIECE_NS = 4000000 -- while Slurm's list came hundreds of checks ended: on
 ---------------------------------------------------------------- what does not count
 
 -- What these nodes of a session reported counts for nothing.
-local function leave_out(self, s, nodes, why)
+local function leave_out_nodes(self, session, nodes, why)
    local is_out, kept, names = tables.set(nodes), {}, {}
-   for _, t in ipairs(s.tests or {}) do
+   for _, t in ipairs(session.tests or {}) do
       kept[#kept + 1] = not is_out[t.src] and not is_out[t.dst] and t or nil
    end
    for i, n in ipairs(nodes) do
-      names[i], s.peers[n] = self.site.topo.nodes[n], nil
-      if s.results then
-         s.results[n] = nil
+      names[i], session.peers[n] = self.site.topo.nodes[n], nil
+      if session.results then
+         session.results[n] = nil
       end
    end
    self.refusals:note(table.concat(names, " ", 1, math.min(#names, 4)), why ..
-      ("; %d of %d tests count for nothing"):format(#(s.tests or {}) - #kept, #(s.tests or {})))
-   s.tests = s.tests and kept
+      ("; %d of %d tests count for nothing"):format(#(session.tests or {}) - #kept,
+      #(session.tests or {})))
+   session.tests = session.tests and kept
    self.refused = self.refused + 1
 end
 
-local function refuse(self, s, why)
-   leave_out(self, s, tables.keys(s.peers), why)
+local function refuse_session(self, session, why)
+   leave_out_nodes(self, session, tables.keys(session.peers), why)
 end
 
 ---------------------------------------------------------------- addresses
@@ -48,12 +49,12 @@ end
 -- The nodes of a session that spoke from elsewhere are left out.
 -- @return array of those of which nobody knows yet where they are; whether all of the others
 --   brought what vouches for the job, too
-local function strangers(self, s)
+local function leave_out_strangers(self, session)
    local unknown, is_job_sure = {}, true
-   for _, n in ipairs(tables.keys(s.peers)) do
-      local ok, why, has_ticket = s.peers[n].is_vouched()
+   for _, n in ipairs(tables.keys(session.peers)) do
+      local ok, why, has_ticket = session.peers[n].is_vouched()
       if ok == false then
-         leave_out(self, s, { n }, why)
+         leave_out_nodes(self, session, { n }, why)
       end
       is_job_sure = is_job_sure and (has_ticket or ok == false)
       unknown[#unknown + 1] = ok == nil and n or nil
@@ -64,10 +65,10 @@ end
 ---------------------------------------------------------------- the job
 
 -- Array of the nodes of the session's tests that are not in Slurm's job.
-local function outside(self, s, job)
+local function list_outside(self, session, job)
    local list = job.state ~= "pending" and self.lists:list(job.nodes or "")
    local names, others = self.site.topo.nodes, {}
-   for _, t in ipairs(s.tests) do
+   for _, t in ipairs(session.tests) do
       for _, n in ipairs { t.src, t.dst } do
          others[n] = not (list and list.has[names[n]]) or nil
       end
@@ -77,33 +78,33 @@ end
 
 ---------------------------------------------------------------- what becomes of a session
 
-local function settle(self, s, job)
-   local others = outside(self, s, job)
+local function settle_session(self, session, job)
+   local others = list_outside(self, session, job)
    if #others > 0 then
-      leave_out(self, s, others, ("Slurm has job %d not there%s"):format(s.job,
-         (job.restart or 0) > (s.restart or 0) and " any more, it was requeued" or ""))
+      leave_out_nodes(self, session, others, ("Slurm has job %d not there%s"):format(session.job,
+         (job.restart or 0) > (session.restart or 0) and " any more, it was requeued" or ""))
    end
-   self.findings:session(s)
+   self.findings:session(session)
 end
 
 local ask_next
 
 -- One question at a time.
-local function on_job(self, s, reply, err)
+local function receive_job(self, session, reply, err)
    self.asking = false
    if reply and reply.job then
-      settle(self, s, reply.job)
+      settle_session(self, session, reply.job)
    elseif reply or (err or ""):lower():find "invalid job id" then
-      refuse(self, s, ("Slurm knows of no job %d"):format(s.job))
+      refuse_session(self, session, ("Slurm knows of no job %d"):format(session.job))
    else
-      self:wait(s) -- Slurm does not answer
+      self:wait(session) -- Slurm does not answer
       return
    end
    ask_next(self)
 end
 
 -- The rest in a turn of its own.
-local function rest(self)
+local function go_on_next_turn(self)
    self.asking = true
    turns.add(turns.own, function()
       self.asking = false
@@ -115,50 +116,51 @@ function ask_next(self)
    local began_ns = loop.now_ns()
    while not self.asking and #self.to_ask > 0 do
       if loop.now_ns() - began_ns > PIECE_NS then
-         return rest(self)
+         return go_on_next_turn(self)
       end
       local s = table.remove(self.to_ask, 1)
       local job = self.cluster.seen_running[s.job]
-      if job and #outside(self, s, job) == 0 then
+      if job and #list_outside(self, s, job) == 0 then
          self.findings:session(s)
       else
          self.asking = true
          self.slurm:ask({ op = "job", job = s.job }, function(reply, err)
-            on_job(self, s, reply, err)
+            receive_job(self, s, reply, err)
          end)
       end
    end
 end
 
 --- Keep a session until Slurm's next answer.
-function Vouch:wait(s)
+function Vouch:wait(session)
    if #self.waiting + #self.to_ask >= WAITING_MAX then
-      return refuse(self, s, "too much waits for Slurm to say where nodes and jobs are")
+      return refuse_session(self, session,
+         "too much waits for Slurm to say where nodes and jobs are")
    end
-   self.waiting[#self.waiting + 1] = s
+   self.waiting[#self.waiting + 1] = session
 end
 
 -- Slurm has answered for long enough and did not say where they are.
-local function is_given_up(s)
-   return s.asked_since ~= nil and loop.time() - s.asked_since > WAIT_S
+local function has_waited_enough(session)
+   return session.asked_since ~= nil and loop.time() - session.asked_since > WAIT_S
 end
 
 --- A check or an idle cycle is over; findings:session follows with what counts of it.
-function Vouch:session(s)
-   local unknown, is_job_sure = strangers(self, s)
-   if #unknown > 0 and not is_given_up(s) then
-      return self:wait(s)
+function Vouch:session(session)
+   local unknown, is_job_sure = leave_out_strangers(self, session)
+   if #unknown > 0 and not has_waited_enough(session) then
+      return self:wait(session)
    elseif #unknown > 0 then
-      leave_out(self, s, unknown, "nobody could say what its address is")
+      leave_out_nodes(self, session, unknown, "nobody could say what its address is")
    end
-   if s.purpose == "idle" or is_job_sure or #(s.tests or {}) == 0 then
-      self.findings:session(s)
-   elseif is_given_up(s) then
-      refuse(self, s, ("Slurm did not say where job %d is"):format(s.job))
+   if session.purpose == "idle" or is_job_sure or #(session.tests or {}) == 0 then
+      self.findings:session(session)
+   elseif has_waited_enough(session) then
+      refuse_session(self, session, ("Slurm did not say where job %d is"):format(session.job))
    elseif #self.waiting + #self.to_ask >= WAITING_MAX then
-      self:wait(s)
+      self:wait(session)
    else
-      self.to_ask[#self.to_ask + 1] = s
+      self.to_ask[#self.to_ask + 1] = session
       ask_next(self)
    end
 end
@@ -177,10 +179,10 @@ function Vouch:refreshed(answered)
    end
 end
 
---- @param o { site, cluster, lists, slurm (helper), findings, refusals }
-function vouch.new(o)
-   o.waiting, o.to_ask, o.asking, o.refused = {}, {}, false, 0
-   return setmetatable(o, Vouch)
+--- @param options { site, cluster, lists, slurm (helper), findings, refusals }
+function vouch.new(options)
+   options.waiting, options.to_ask, options.asking, options.refused = {}, {}, false, 0
+   return setmetatable(options, Vouch)
 end
 
 return vouch
