@@ -22,10 +22,10 @@ function Fenced:stop()
    self.helper:stop()
 end
 
---- @param h helper (taut-slurm)
+--- @param helper (taut-slurm)
 -- @param acting of core/acting
-function fenced.new(h, acting)
-   return setmetatable({ helper = h, acting = acting }, Fenced)
+function fenced.new(helper, acting)
+   return setmetatable({ helper = helper, acting = acting }, Fenced)
 end
 
 return fenced

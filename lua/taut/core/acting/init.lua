@@ -86,9 +86,9 @@ function Acting:successor(active)
    return again and to or nil
 end
 
---- @param o { controllers = hosts, host = which of them is this one }; nil: it is alone
-function acting.new(o)
-   return setmetatable(o or {}, Acting)
+--- @param options { controllers = hosts, host = which of them is this one }; nil: it is alone
+function acting.new(options)
+   return setmetatable(options or {}, Acting)
 end
 
 --- Which of the controllers is this host?

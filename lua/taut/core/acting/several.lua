@@ -8,53 +8,55 @@ local sys = require "taut.sys"
 local several = {}
 
 -- Begin anew, as one that stands by and knows nothing.
-local function again(o)
-   local _, err = sys.exec { sys.paths.program, table.unpack(o.argv) }
+local function begin_anew(daemon)
+   local _, err = sys.exec { sys.paths.program, table.unpack(daemon.argv) }
    sys.log("err", "cannot start anew: " .. err)
-   o.fail()
+   daemon.fail()
 end
 
-local function on_lost(o, row)
+local function stand_by(daemon, row)
    sys.log("warning", ("the tautd on %s acts, by lease %d: this one stands by"):format(row.host,
       row.token))
-   o.finish(false, function() again(o) end)
+   daemon.finish(false, function() begin_anew(daemon) end)
 end
 
 -- slurmctld has moved to the host of the one that waits.
-local function look_for_successor(o, l)
-   local to = o.parts.acting:successor(o.parts.cluster.active_host)
+local function look_for_successor(daemon, own_lease)
+   local to = daemon.parts.acting:successor(daemon.parts.cluster.active_host)
    if to then
       sys.log("notice", ("slurmctld is active on %s: the tautd there acts from now on"):format(to))
-      o.finish(true, function()
-         l:offer(to, function() again(o) end)
+      daemon.finish(true, function()
+         own_lease:offer(to, function() begin_anew(daemon) end)
       end)
    end
 end
 
 --- Another configuration: who stands by begins anew with it.
-function several.reload(o)
-   if not o.parts.acting:is_blank() then
-      return o.parts.reload()
+function several.reload(daemon)
+   if not daemon.parts.acting:is_blank() then
+      return daemon.parts.reload()
    end
-   local conf, err = config.load(o.conf.path, sys.paths)
+   local conf, err = config.load(daemon.conf.path, sys.paths)
    if not conf then
       return sys.log("err", "not taken: " .. err)
    end
-   again(o)
+   begin_anew(daemon)
 end
 
 --- Want the lease.
--- @param o { conf, parts, argv = of this process, begin = function(token): act, finish =
+-- @param daemon { conf, parts, argv = of this process, begin = function(token): act, finish =
 --   function(is_ours, fn): write what is known where it is ours to write, end all, then fn(),
 --   fail = function(): end with an error }
 -- @return the lease
-function several.start(o)
-   local p = o.parts
+function several.start(daemon)
+   local p = daemon.parts
    local l
-   l = lease.start { host = p.acting.host, argv = { sys.paths.program, "--lease", o.conf.store },
-      held = function(token) o.begin(token) end, lost = function(row) on_lost(o, row) end }
+   l = lease.start { host = p.acting.host,
+      argv = { sys.paths.program, "--lease", daemon.conf.store },
+      held = function(token) daemon.begin(token) end,
+      lost = function(row) stand_by(daemon, row) end }
    p.acting.lease = l
-   p.cluster:on_controllers(function() look_for_successor(o, l) end)
+   p.cluster:on_controllers(function() look_for_successor(daemon, l) end)
    sys.log("notice", ("tautd %s stands by on %s"):format(sys.version, p.acting.host))
    return l
 end

@@ -8,40 +8,40 @@ local FLOODS = 10 -- senders that are named
 local OPEN = 16   -- nodes, likewise
 
 --- Who sends what is refused, again and again; of an address, which node that is.
--- @param o { refusals, addresses }
+-- @param parts { refusals, addresses }
 -- @return array of { from, node, count, since, time, why }, the most first
-function attackers.floods(o)
-   local list = table.move(o.refusals:floods(), 1, FLOODS, 1, json.array {})
+function attackers.floods(parts)
+   local list = table.move(parts.refusals:floods(), 1, FLOODS, 1, json.array {})
    for _, f in ipairs(list) do
-      f.node = f.from:find "[.:]" and o.addresses:node_at(f.from .. ":0") or nil
+      f.node = f.from:find "[.:]" and parts.addresses:node_at(f.from .. ":0") or nil
    end
    return list
 end
 
 --- Nodes that name jobs which Slurm does not have.
--- @param o { cluster }
-function attackers.claims(o)
-   return json.array(o.cluster.claims:surges())
+-- @param parts { cluster }
+function attackers.claims(parts)
+   return json.array(parts.cluster.claims:surges())
 end
 
 --- Nodes that name addresses which are not theirs.
--- @param o { networks }
-function attackers.endpoints(o)
-   return json.array(o.networks:odd_ones())
+-- @param parts { networks }
+function attackers.endpoints(parts)
+   return json.array(parts.networks:odd_ones())
 end
 
 --- Nodes that take plans and never answer.
--- @param o { site, no_results }
-function attackers.mute(o)
-   return json.array(o.no_results:list(o.site.topo.nodes))
+-- @param parts { site, no_results }
+function attackers.mute(parts)
+   return json.array(parts.no_results:list(parts.site.topo.nodes))
 end
 
 --- Nodes where users may call from ports that tautd takes for root's; all of them may be.
--- @param o { site, cluster }
+-- @param parts { site, cluster }
 -- @return { count, names = some of them }
-function attackers.open_ports(o)
+function attackers.open_ports(parts)
    local names, count = json.array {}, 0
-   for name in pairs(o.site.conf.node_ports == "root" and o.cluster:user_ports() or {}) do
+   for name in pairs(parts.site.conf.node_ports == "root" and parts.cluster:user_ports() or {}) do
       count = count + 1
       names[#names + 1] = count <= OPEN and name or nil
    end

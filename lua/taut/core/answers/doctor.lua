@@ -15,7 +15,7 @@ local LISTED = 20      -- of what there may be thousands of
 local CLOCK_S = 2      -- clocks that differ less are left out
 
 -- Many names: how many, and the first of them.
-local function some(names)
+local function name_some(names)
    local first = table.move(names, 1, LISTED, 1, {})
    return { count = #names, list = #first > 0 and hostlist.compress(first) or "" }
 end
@@ -23,17 +23,17 @@ end
 ---------------------------------------------------------------- nodes
 
 -- Nodes that cannot use an interface where the topology has a rail, and the first of these.
-local function lost_rails(o)
-   local list = o.lost_rails:list(o.site.topo)
-   local out = some(tables.map(list, function(l) return l.node end))
+local function describe_lost_rails(parts)
+   local list = parts.lost_rails:list(parts.site.topo)
+   local out = name_some(tables.map(list, function(lost) return lost.node end))
    local first = list[1] and list[1].rails[1]
    out.rail, out.interface = first and first.rail, first and first.interface
    return out
 end
 
 -- Nodes of the topology by what was heard of them; Slurm's that it does not have.
-local function nodes(o)
-   local cl, topo = o.cluster, o.site.topo
+local function describe_nodes(parts)
+   local cl, topo = parts.cluster, parts.site.topo
    local lists = { never = {}, no_job = {}, no_idle = {}, not_in_slurm = {}, not_in_topology = {},
       lacks_rails = {}, away = {} }
    local usable = 0
@@ -62,19 +62,19 @@ local function nodes(o)
          table.insert(lists.lacks_rails, topo.nodes[m.node])
       end
    end
-   local out = { all = #topo.nodes, usable = usable, silent = some(cl:silent()),
-      lost_rails = lost_rails(o),
-      no_results = some(tables.map(attackers.mute(o), function(r) return r.node end)) }
+   local out = { all = #topo.nodes, usable = usable, silent = name_some(cl:silent()),
+      lost_rails = describe_lost_rails(parts),
+      no_results = name_some(tables.map(attackers.mute(parts), function(row) return row.node end)) }
    for which, list in pairs(lists) do
-      out[which] = some(list)
+      out[which] = name_some(list)
    end
    return out
 end
 
 -- Probes by release and protocol, the most nodes first.
-local function probes(o)
+local function describe_probes(parts)
    local groups, list = {}, json.array {}
-   for name, p in pairs(o.cluster:probes()) do
+   for name, p in pairs(parts.cluster:probes()) do
       local key = ("%s %d %s"):format(p.release, p.protocol, p.refused)
       if not groups[key] then
          groups[key] = { release = p.release, protocol = p.protocol, refused = p.refused,
@@ -85,86 +85,88 @@ local function probes(o)
    end
    for _, g in ipairs(list) do
       table.sort(g.names)
-      g.nodes, g.names = some(g.names), nil
+      g.nodes, g.names = name_some(g.names), nil
    end
-   table.sort(list, function(a, b)
-      if a.nodes.count ~= b.nodes.count then
-         return a.nodes.count > b.nodes.count
+   table.sort(list, function(first, second)
+      if first.nodes.count ~= second.nodes.count then
+         return first.nodes.count > second.nodes.count
       end
-      return a.nodes.list < b.nodes.list
+      return first.nodes.list < second.nodes.list
    end)
    return { protocols = { oldest = wire.OLDEST, newest = wire.VERSION }, list = list }
 end
 
-local function clocks(o)
+local function describe_clocks(parts)
    local list = json.array {}
-   for name, s in pairs(o.cluster.behind_s) do
+   for name, s in pairs(parts.cluster.behind_s) do
       if math.abs(s) > CLOCK_S then
          list[#list + 1] = { node = name, behind_s = s }
       end
    end
-   table.sort(list, function(a, b) return math.abs(a.behind_s) > math.abs(b.behind_s) end)
-   return { known = tables.size(o.cluster.behind_s), off = json.array(table.move(list, 1,
+   table.sort(list, function(first, second)
+      return math.abs(first.behind_s) > math.abs(second.behind_s)
+   end)
+   return { known = tables.size(parts.cluster.behind_s), off = json.array(table.move(list, 1,
       math.min(LISTED, #list), 1, {})), count = #list }
 end
 
 -- Where a port below 1024 does not tell of root, while tautd takes it to.
-local function ports(o)
-   local names = tables.keys(o.cluster:user_ports())
-   return { trusted = o.site.conf.node_ports == "root", here = wire.user_port(),
-      nodes = some(names) }
+local function describe_ports(parts)
+   local names = tables.keys(parts.cluster:user_ports())
+   return { trusted = parts.site.conf.node_ports == "root", here = wire.user_port(),
+      nodes = name_some(names) }
 end
 
 ---------------------------------------------------------------- the rest
 
-local function slurm(o)
-   local c = o.cluster.config or {}
-   return { error = o.cluster.error, known = o.cluster.config ~= nil, version = c.slurm_version,
-      alps = o.cluster:alps(), hint = o.cluster.hint, standby = o.cluster.standby,
-      prolog_flags = json.array(c.prolog_flags or {}),
+local function describe_slurm(parts)
+   local c = parts.cluster.config or {}
+   return { error = parts.cluster.error, known = parts.cluster.config ~= nil,
+      version = c.slurm_version, alps = parts.cluster:alps(), hint = parts.cluster.hint,
+      standby = parts.cluster.standby, prolog_flags = json.array(c.prolog_flags or {}),
       health_check = { program = c.health_check_program, interval_s = c.health_check_interval_s,
          states = json.array(c.health_check_states or {}) } }
 end
 
-local function database(o)
-   local path, is_server = o.site.conf.database, o.site.conf.store ~= nil
-   local st, state = not is_server and sys.stat(path), o.journal:state()
+local function describe_database(parts)
+   local path, is_server = parts.site.conf.database, parts.site.conf.store ~= nil
+   local st, state = not is_server and sys.stat(path), parts.journal:state()
    path = is_server and path:match "^(.*)/[^/]*$" or path
    return { path = path, is_server = is_server or nil, mode = st and st.mode or nil,
       bytes = st and st.size or nil, free = sys.space(path),
       error = state.error, waiting = state.waiting, lost = state.lost, away = state.away,
-      queued = state.queued, damage = o.housekeeping:state().damage }
+      queued = state.queued, damage = parts.housekeeping:state().damage }
 end
 
-local function daemon(o)
-   local stopped, capped = o.act:stops()
-   return { version = sys.version, since = o.started_at, mode = o.act:mode(),
-      checks = o.switches:checks(), stopped = stopped and stopped.why,
-      capped = next(capped) ~= nil, brakes = o.switches:trouble(), config = o.site.conf.path,
-      acting = o.acting:state(), config_error = o.site.error,
-      munge_error = o.munged:error(), hints = json.array(o.site.conf.hints),
-      metrics_error = o.metrics.error, on_event = o.teller:state() }
+local function describe_daemon(parts)
+   local stopped, capped = parts.act:stops()
+   return { version = sys.version, since = parts.started_at, mode = parts.act:mode(),
+      checks = parts.switches:checks(), stopped = stopped and stopped.why,
+      capped = next(capped) ~= nil, brakes = parts.switches:trouble(),
+      config = parts.site.conf.path, acting = parts.acting:state(), config_error = parts.site.error,
+      munge_error = parts.munged:error(), hints = json.array(parts.site.conf.hints),
+      metrics_error = parts.metrics.error, on_event = parts.teller:state() }
 end
 
-local function refused(o)
-   return { count = o.refusals.count, kinds = json.array(o.refusals:list_kinds()) }
+local function describe_refused(parts)
+   return { count = parts.refusals.count, kinds = json.array(parts.refusals:list_kinds()) }
 end
 
-local function tests(o, rows)
-   local c = o.judgement.classes
+local function describe_tests(parts, rows)
+   local c = parts.judgement.classes
    return { good = c.good, low = c.low, void = c.void, hours = 24, discarded = rows }
 end
 
-local function traces(o)
-   local t = o.judgement.traces
-   return { asked = o.site.topo.asked_at ~= nil, answers = t.answers, unknown = t.unknown,
+local function describe_traces(parts)
+   local t = parts.judgement.traces
+   return { asked = parts.site.topo.asked_at ~= nil, answers = t.answers, unknown = t.unknown,
       elsewhere = t.elsewhere, torn = t.torn, odd = json.array(t.odd) }
 end
 
 -- Links that are tested in sets only, and those that an address is missing of.
-local function sets(o)
-   local rows, _, links, unnamed = o.diagnosis:sets_in_place_of_links()
-   local names, topo, first, chosen = {}, o.site.topo, nil, 0
+local function describe_sets(parts)
+   local rows, _, links, unnamed = parts.diagnosis:sets_in_place_of_links()
+   local names, topo, first, chosen = {}, parts.site.topo, nil, 0
    for i, c in ipairs(unnamed) do
       names[i] = topo.components[c]
    end
@@ -174,22 +176,22 @@ local function sets(o)
       first = first or not adapts and row.name
    end
    return { count = #rows, links = links, adaptive = chosen,
-      first = first or rows[1] and rows[1].name, unnamed = some(names) }
+      first = first or rows[1] and rows[1].name, unnamed = name_some(names) }
 end
 
-local function sweep(o, rows, err)
+local function describe_sweep(parts, rows, err)
    if not rows then
       return { error = err }
    end
-   local d = swept.compare(o.site.topo, rows)
+   local d = swept.compare(parts.site.topo, rows)
    return { cables = d.cables, differ = json.array(table.move(d.differ, 1, math.min(LISTED,
-      #d.differ), 1, {})), count = #d.differ, moved = some(d.moved),
-      hosts_unknown = some(d.hosts_unknown) }
+      #d.differ), 1, {})), count = #d.differ, moved = name_some(d.moved),
+      hosts_unknown = name_some(d.hosts_unknown) }
 end
 
 -- The last sweep's links, where tautd sweeps: fn(rows, why not).
-local function ask_sweep(o, fn)
-   local f = o.followers.fabric
+local function ask_sweep(parts, fn)
+   local f = parts.followers.fabric
    if not f then
       return fn(nil)
    end
@@ -198,27 +200,31 @@ local function ask_sweep(o, fn)
    end)
 end
 
-local function answer(o, reply)
+local function answer_doctor(parts, reply)
    local now = loop.time()
-   o.journal:flush()
-   o.journal:query("discarded", { since = now - DAY }, function(discarded)
-      ask_sweep(o, function(rows, err)
+   parts.journal:flush()
+   parts.journal:query("discarded", { since = now - DAY }, function(discarded)
+      ask_sweep(parts, function(rows, err)
          reply.guard(function()
-            reply { now = now, nodes = nodes(o), clocks = clocks(o), probes = probes(o),
-               ports = ports(o), floods = attackers.floods(o), claims = attackers.claims(o),
-               endpoints = attackers.endpoints(o), slurm = slurm(o),
-               database = database(o), daemon = daemon(o), refused = refused(o),
-               tests = tests(o, discarded or json.array {}), traces = traces(o), sets = sets(o),
-               transports = o.rendezvous.transports,
-               sweep = o.followers.fabric and sweep(o, rows, err) or nil }
+            reply { now = now, nodes = describe_nodes(parts), clocks = describe_clocks(parts),
+               probes = describe_probes(parts), ports = describe_ports(parts),
+               floods = attackers.floods(parts), claims = attackers.claims(parts),
+               endpoints = attackers.endpoints(parts), slurm = describe_slurm(parts),
+               database = describe_database(parts), daemon = describe_daemon(parts),
+               refused = describe_refused(parts),
+               tests = describe_tests(parts, discarded or json.array {}),
+               traces = describe_traces(parts), sets = describe_sets(parts),
+               transports = parts.rendezvous.transports,
+               sweep = parts.followers.fabric and describe_sweep(parts, rows, err) or nil }
          end)
       end)
    end)
 end
 
---- @param o { site, diagnosis, cluster, journal, judgement, rendezvous, refusals, act, switches,
---   metrics, teller, followers, acting, addresses, networks, no_results, lost_rails, started_at }
+--- @param parts { site, diagnosis, cluster, journal, judgement, rendezvous, refusals, act,
+--   switches, metrics, teller, followers, acting, addresses, networks, no_results, lost_rails,
+--   started_at }
 -- @return name → { admin only, fn(args, who, uid, reply) }
-return function(o)
-   return { doctor = { false, function(_, _, _, reply) answer(o, reply) end } }
+return function(parts)
+   return { doctor = { false, function(_, _, _, reply) answer_doctor(parts, reply) end } }
 end

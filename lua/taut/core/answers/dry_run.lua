@@ -12,18 +12,18 @@ local tables = require "taut.base.tables"
 local NO_SETTING = tables.set { "topology", "machine", "path", "hints", "renamed" }
 
 -- Names of settings whose values differ: "mode", "policy.per_hour".
-local function differing(a, b, prefix, list)
-   local names = tables.keys(tables.copy(a))
-   for name in pairs(b) do
-      names[#names + 1] = a[name] == nil and name or nil
+local function list_differing(here, there, prefix, list)
+   local names = tables.keys(tables.copy(here))
+   for name in pairs(there) do
+      names[#names + 1] = here[name] == nil and name or nil
    end
    for _, name in ipairs(names) do
-      local x, y = a[name], b[name]
+      local x, y = here[name], there[name]
       local is_section = type(x) == "table" and type(y) == "table" and #x == 0 and #y == 0
       if prefix == "" and NO_SETTING[name] then
          goto continue
       elseif is_section and prefix == "" then
-         differing(x, y, name .. ".", list)
+         list_differing(x, y, name .. ".", list)
       elseif json.encode { x } ~= json.encode { y } then
          list[#list + 1] = prefix .. name
       end
@@ -34,46 +34,46 @@ end
 
 -- Components of which something is known, and that are none any more, verdicts first: array of
 -- { component, state }.
-local function forgotten(o, d)
+local function list_forgotten(parts, compared)
    local list = json.array {}
-   for c, name in ipairs(o.site.topo.components) do
-      if not d.map[c] and o.diagnosis:is_known(c) then
-         list[#list + 1] = { component = name, state = o.diagnosis:component(c).state }
+   for c, name in ipairs(parts.site.topo.components) do
+      if not compared.map[c] and parts.diagnosis:is_known(c) then
+         list[#list + 1] = { component = name, state = parts.diagnosis:component(c).state }
       end
    end
-   table.sort(list, function(a, b)
-      local is_bad, is_bad_too = a.state ~= "ok", b.state ~= "ok"
+   table.sort(list, function(first, second)
+      local is_bad, is_bad_too = first.state ~= "ok", second.state ~= "ok"
       if is_bad ~= is_bad_too then
          return is_bad
       end
-      return a.component < b.component
+      return first.component < second.component
    end)
    return list
 end
 
-local function machine(o, conf)
-   if kept.text(conf.topology) == kept.text(o.site.topo) then
+local function compare_machine(parts, conf)
+   if kept.text(conf.topology) == kept.text(parts.site.topo) then
       return nil
    end
-   local d = same.compare(o.site.topo, conf.topology, conf.renamed)
-   return { what = same.words(d), of = d.of, same = d.kept, forgotten = forgotten(o, d) }
+   local d = same.compare(parts.site.topo, conf.topology, conf.renamed)
+   return { what = same.words(d), of = d.of, same = d.kept, forgotten = list_forgotten(parts, d) }
 end
 
---- @param o { site, diagnosis }
+--- @param parts { site, diagnosis }
 -- @return { path, refused = what is wrong, or nil; at_once, restart = names of settings; hints;
 --   machine, where that is another one = { what, of, same, forgotten = array of { component,
 --   state } } }
-return function(o)
-   local path = o.site.conf.path
+return function(parts)
+   local path = parts.site.conf.path
    local conf, err = config.load(path, sys.paths)
    if not conf then
       return { path = path, refused = err }
    end
-   local fixed = o.site:fixed(conf)
+   local fixed = parts.site:fixed(conf)
    local is_fixed = tables.set(fixed)
-   local at_once = tables.filter(differing(o.site.conf, conf, "", {}),
+   local at_once = tables.filter(list_differing(parts.site.conf, conf, "", {}),
       function(name) return not is_fixed[name] end)
    table.sort(at_once)
    return { path = path, at_once = json.array(at_once), restart = json.array(fixed),
-      machine = machine(o, conf), hints = json.array(conf.hints) }
+      machine = compare_machine(parts, conf), hints = json.array(conf.hints) }
 end

@@ -14,40 +14,41 @@ local TESTS_S = 5 * 86400
 local EVENTS = 100
 
 -- The reasoning of diagnose/reasoning.lua, with names.
-local function reasoning(self, c)
+local function name_reasoning(self, component)
    local list, names = json.array {}, self.site.topo.components
-   for i, r in ipairs(self.diagnosis:reasoning(c)) do
+   for i, r in ipairs(self.diagnosis:reasoning(component)) do
       list[i] = { text = r.text, tests = r.tests and json.array(r.tests), by = r.by,
          ruled_out = r.ruled_out and names[r.ruled_out], rival = r.rival and names[r.rival] }
    end
    return list
 end
 
-local function one_component(self, c, now)
-   local k, seen = self.diagnosis:record(c) or { confirmed = {} }, self.diagnosis:seen(c)
-   local far, run = {}, self.diagnosis:run(c)
+local function component_row(self, component, now)
+   local k, seen = self.diagnosis:record(component) or { confirmed = {} },
+      self.diagnosis:seen(component)
+   local far, run = {}, self.diagnosis:run(component)
    for _, t in ipairs(run) do
       far[t.src_name], far[t.dst_name] = true, true
    end
-   far[self.site.topo.nodes[self.site.topo:node_of(c) or 0] or ""] = nil
+   far[self.site.topo.nodes[self.site.topo:node_of(component) or 0] or ""] = nil
    local names = json.array {}
    for name in pairs(far) do
       names[#names + 1] = name
    end
    table.sort(names)
    local s = self.site.conf.diagnosis
-   local low, of = self.diagnosis:tally(c)
-   return { component = self.site.topo.components[c], state = self.diagnosis:state(c),
-      left = k.left, loss = k.loss and k.loss.share,
+   local low, of = self.diagnosis:tally(component)
+   return { component = self.site.topo.components[component],
+      state = self.diagnosis:state(component), left = k.left, loss = k.loss and k.loss.share,
       since = k.since, low = low, low_of = of, tests = seen.tests, last = seen.last,
       cleared_at = seen.cleared_at,
       confirmed = #k.confirmed, busy = k.busy or 0, far_ends = names,
-      action = self.decision.measures[c],
-      action_why = self.decision.remarks[c], reasoning = reasoning(self, c),
-      known = self.acks:get(self.site.topo.components[c], now),
-      remark = self.diagnosis:remark(c, now), cable = self.site.topo:cable(c),
-      capacity_Bps = self.diagnosis:capacity(c), evidence = self.events:evidence_of(c),
-      learned = self.diagnosis:learned_of(c),
+      action = self.decision.measures[component],
+      action_why = self.decision.remarks[component], reasoning = name_reasoning(self, component),
+      known = self.acks:get(self.site.topo.components[component], now),
+      remark = self.diagnosis:remark(component, now), cable = self.site.topo:cable(component),
+      capacity_Bps = self.diagnosis:capacity(component),
+      evidence = self.events:evidence_of(component), learned = self.diagnosis:learned_of(component),
       needs = { suspect_low = s.suspect_low, suspect_events = s.suspect_events,
          slow_low = s.slow_low, slow_far = s.slow_far, reporters = s.reporters } }
 end
@@ -78,9 +79,9 @@ local function ask_all(self, wanted, fn)
    end
 end
 
-local function component(self, c, uid, reply)
-   local name, now = self.site.topo.components[c], loop.time()
-   local first = self.diagnosis:run(c)[1]
+local function explain_component(self, component, uid, reply)
+   local name, now = self.site.topo.components[component], loop.time()
+   local first = self.diagnosis:run(component)[1]
    local since = first and math.max(first.time - 60, now - TESTS_S) or now - 86400
    self.journal:flush()
    ask_all(self, {
@@ -92,16 +93,16 @@ local function component(self, c, uid, reply)
       if err then
          return reply(nil, err)
       end
-      reply { about = name, components = json.array { one_component(self, c, now) },
+      reply { about = name, components = json.array { component_row(self, component, now) },
          tests = strip_jobs(self, out.tests, uid), verdicts = out.verdicts,
          observations = self.observations:unpack(out.observations, uid), now = now }
    end)
 end
 
-local function node(self, n, uid, reply)
+local function explain_node(self, node_number, uid, reply)
    local topo, now = self.site.topo, loop.time()
-   local name, ports, wanted = topo.nodes[n], topo:ports(n), {}
-   ports = #ports > 0 and ports or { topo.tx[n], topo.rx[n] }
+   local name, ports, wanted = topo.nodes[node_number], topo:ports(node_number), {}
+   ports = #ports > 0 and ports or { topo.tx[node_number], topo.rx[node_number] }
    for i, c in ipairs(ports) do
       wanted[i] = { i, "verdicts_of", { component = topo.components[c], limit = 10 } }
    end
@@ -122,15 +123,15 @@ local function node(self, n, uid, reply)
       local slurm = self.cluster.nodes[name] or {}
       reply { about = name, node = { name = name, slurm = slurm.state, drain = slurm.drain,
             reason = slurm.reason, held = self.act:why_held(name) },
-         components = json.array(tables.map(ports, function(c)
-            return one_component(self, c, now)
+         components = json.array(tables.map(ports, function(component)
+            return component_row(self, component, now)
          end)),
          tests = strip_jobs(self, out.tests, uid), verdicts = verdicts, actions = out.actions,
          observations = self.observations:unpack(out.observations, uid), now = now }
    end)
 end
 
-local function may_see(self, rows, job, uid)
+local function may_see_job(self, rows, job, uid)
    if not self.cluster:is_private "jobs" or self.cluster:is_admin(uid) then
       return true
    end
@@ -139,7 +140,7 @@ local function may_see(self, rows, job, uid)
    return owner == rights.user(uid)
 end
 
-local function job(self, id, uid, reply)
+local function explain_job(self, id, uid, reply)
    self.journal:flush()
    ask_all(self, {
       { "events", "events_of_job", { job = id } },
@@ -149,7 +150,7 @@ local function job(self, id, uid, reply)
    }, function(out, err)
       if err then
          return reply(nil, err)
-      elseif not may_see(self, out.events, id, uid) then
+      elseif not may_see_job(self, out.events, id, uid) then
          return reply(nil, ("job %d is not yours, and PrivateData=jobs is set"):format(id))
       elseif #out.events == 0 and #out.growth == 0 and #out.observations == 0 then
          return reply(nil, ("nothing is stored of job %d"):format(id))
@@ -166,8 +167,8 @@ Explain.__index = Explain
 
 --- What is known of one component, with the reasoning.
 -- @param now seconds since 1970
-function Explain:component(c, now)
-   return one_component(self, c, now)
+function Explain:component(component, now)
+   return component_row(self, component, now)
 end
 
 --- May this user see a job?  fn(true), or fn(nil, why not).
@@ -175,7 +176,7 @@ function Explain:ask_job(id, uid, fn)
    self.journal:query("events_of_job", { job = id }, function(rows, err)
       if not rows then
          fn(nil, err)
-      elseif not may_see(self, rows, id, uid) then
+      elseif not may_see_job(self, rows, id, uid) then
          fn(nil, ("job %d is not yours, and PrivateData=jobs is set"):format(id))
       else
          fn(true)
@@ -190,20 +191,20 @@ end
 function Explain:answer(args, uid, reply)
    local topo = self.site.topo
    if math.type(args.job) == "integer" then
-      return job(self, args.job, uid, reply)
+      return explain_job(self, args.job, uid, reply)
    end
    local what = tostring(args.what)
    if topo.node_id[what] then
-      return node(self, topo.node_id[what], uid, reply)
+      return explain_node(self, topo.node_id[what], uid, reply)
    elseif topo.component_id[what] then
-      return component(self, topo.component_id[what], uid, reply)
+      return explain_component(self, topo.component_id[what], uid, reply)
    end
    reply(nil, ("'%s' is neither a node nor a component (n5, n5/tx, r1.0.0/X+ …)"):format(what))
 end
 
---- @param o { site, diagnosis, decision, journal, cluster, act, acks, events, observations }
-function explain.new(o)
-   return setmetatable(o, Explain)
+--- @param options { site, diagnosis, decision, journal, cluster, act, acks, events, observations }
+function explain.new(options)
+   return setmetatable(options, Explain)
 end
 
 return explain

@@ -15,44 +15,48 @@ local repair = require "taut.core.answers.repair"
 local status = require "taut.core.answers.status"
 local tests = require "taut.core.answers.tests"
 
-local function fabric(o, args, who, uid, reply)
+local function answer_fabric(parts, args, who, uid, reply)
    local params = type(args.args) == "table" and args.args or {}
-   if not o.followers.fabric then
+   if not parts.followers.fabric then
       return reply(nil, "fabric: tautd does not sweep")
-   elseif fabric_answers.is_privileged(args.what, params) and not o.cluster:is_admin(uid) then
+   elseif fabric_answers.is_privileged(args.what, params) and not parts.cluster:is_admin(uid) then
       return reply(nil, ("only %s may do this, you are %s"):format(
-         o.cluster:who_administers(), who))
+         parts.cluster:who_administers(), who))
    end
-   o.followers.fabric:answer(args.what, params, reply)
+   parts.followers.fabric:answer(args.what, params, reply)
 end
 
-local function of_other_rooms(o)
-   local why = explain.new(tables.pick(o,
+local function commands_of_rooms(parts)
+   local why = explain.new(tables.pick(parts,
       "site diagnosis decision journal cluster act acks events observations"))
    return {
       explain = { false, function(args, _, uid, reply) why:answer(args, uid, reply) end },
       events = { false, function(args, _, uid, reply)
-         o.observations:list(args, uid, function(job, fn) why:ask_job(job, uid, fn) end, reply)
+         parts.observations:list(args, uid, function(job, fn) why:ask_job(job, uid, fn) end, reply)
       end },
       record = { true, function(args, _, _, reply)
-         local n, err = o.events:record(type(args.events) == "table" and args.events or {})
+         local n, err = parts.events:record(type(args.events) == "table" and args.events or {})
          reply(n and { taken = n }, err)
       end },
-      fabric = { false, function(args, who, uid, reply) fabric(o, args, who, uid, reply) end },
-      advise = { false, function(args, _, uid, reply)
-         o.advice:ask(args, uid, reply, reply.guard)
+      fabric = { false, function(args, who, uid, reply)
+         answer_fabric(parts, args, who, uid, reply)
       end },
-      steer = { false, function(args, _, uid, reply) o.steer:answer(args, uid, reply) end },
-      why = { false, function(args, _, uid, reply) o.why:answer(args, uid, reply) end },
-      jobs_that_lost = { true, function(args, _, _, reply) o.why:slow(args, reply) end },
-      profile = { false, function(args, _, uid, reply) o.profiles:answer(args, uid, reply) end },
-      db = { true, function(args, _, _, reply) o.housekeeping:answer(args, reply) end },
+      advise = { false, function(args, _, uid, reply)
+         parts.advice:ask(args, uid, reply, reply.guard)
+      end },
+      steer = { false, function(args, _, uid, reply) parts.steer:answer(args, uid, reply) end },
+      why = { false, function(args, _, uid, reply) parts.why:answer(args, uid, reply) end },
+      jobs_that_lost = { true, function(args, _, _, reply) parts.why:slow(args, reply) end },
+      profile = { false, function(args, _, uid, reply)
+         parts.profiles:answer(args, uid, reply)
+      end },
+      db = { true, function(args, _, _, reply) parts.housekeeping:answer(args, reply) end },
       reload = { true, function(args, _, _, reply)
          if args.dry_run then
-            return reply(dry_run(tables.pick(o, "site diagnosis")))
+            return reply(dry_run(tables.pick(parts, "site diagnosis")))
          end
-         local ok, err = o.reload()
-         reply(ok and { taken = o.site.conf.path }, err)
+         local ok, err = parts.reload()
+         reply(ok and { taken = parts.site.conf.path }, err)
       end },
    }
 end
@@ -70,13 +74,13 @@ local OF_NO_NODES = { advise = true, running = true, stop_survey = true, profile
    explain = is_of_a_job, events = is_of_a_job }
 
 -- Answer when what was changed is on disk, and say so where it cannot be.
-local function lasting(o, reply)
+local function make_lasting_reply(parts, reply)
    return setmetatable({ guard = reply.guard }, { __call = function(_, data, err)
       if not data then
          return reply(nil, err)
       end
-      local saved, unsaved = o.switches:save()
-      o.journal:confirm(function(stored, why)
+      local saved, unsaved = parts.switches:save()
+      parts.journal:confirm(function(stored, why)
          if saved and stored then
             return reply(data)
          end
@@ -86,11 +90,11 @@ local function lasting(o, reply)
    end })
 end
 
-local function make_lasting(o, command, changes)
+local function make_lasting(parts, command, changes)
    local fn = command[2]
    return { command[1], function(args, who, uid, reply)
       local does = changes == true or changes(args)
-      fn(args, who, uid, does and lasting(o, reply) or reply)
+      fn(args, who, uid, does and make_lasting_reply(parts, reply) or reply)
    end }
 end
 
@@ -110,16 +114,16 @@ local FILES = {
    { tests, "site switches diagnosis cluster journal marks agenda surveys" },
 }
 
---- @param o the parts, by name (parts.lua)
-return function(o)
-   local commands = of_other_rooms(o)
+--- @param parts by name (parts.lua)
+return function(parts)
+   local commands = commands_of_rooms(parts)
    for _, file in ipairs(FILES) do
-      for name, command in pairs(file[1](tables.pick(o, file[2]))) do
+      for name, command in pairs(file[1](tables.pick(parts, file[2]))) do
          commands[name] = command
       end
    end
    for name, changes in pairs(CHANGES) do
-      commands[name] = make_lasting(o, commands[name], changes)
+      commands[name] = make_lasting(parts, commands[name], changes)
    end
    for name, command in pairs(commands) do
       local without = OF_NO_NODES[name]

@@ -9,16 +9,16 @@ local LOG_MAX = 10000
 
 local PAGES = { verdicts = "verdicts_from", before = "verdicts_before", actions = "actions_from" }
 
-local function number(v, fallback)
-   return type(v) == "number" and v == v and v or fallback
+local function number_or(value, fallback)
+   return type(value) == "number" and value == value and value or fallback
 end
 
 -- `taut policy log`: the latest actions.
 --   args: since, node, component, limit
-local function latest(self, args, reply)
-   local limit = math.tointeger(number(args.limit, 1000)) or 1000
+local function answer_latest(self, args, reply)
+   local limit = math.tointeger(number_or(args.limit, 1000)) or 1000
    self.journal:flush()
-   self.journal:query("log", { since = number(args.since, 0), node = tostring(args.node or ""),
+   self.journal:query("log", { since = number_or(args.since, 0), node = tostring(args.node or ""),
       component = tostring(args.component or ""), limit = math.max(1, math.min(limit, LOG_MAX)) },
       function(rows, err)
          if not rows then
@@ -32,21 +32,21 @@ local function latest(self, args, reply)
 end
 
 -- A page of history: { what = "verdicts" | "before" | "actions", since, after }.
-local function page(self, args, reply)
+local function answer_page(self, args, reply)
    local name = PAGES[args.what]
    if not name then
       return reply(nil, "history: what: expected verdicts, before or actions")
    end
-   local after = args.what == "before" and tostring(args.after or "") or number(args.after, 0)
+   local after = args.what == "before" and tostring(args.after or "") or number_or(args.after, 0)
    self.journal:flush()
-   self.journal:query(name, { since = number(args.since, 0), after = after, limit = PAGE },
+   self.journal:query(name, { since = number_or(args.since, 0), after = after, limit = PAGE },
       function(rows, err)
          reply(rows and { rows = rows, more = #rows == PAGE }, err)
       end)
 end
 
 -- The partitions as Slurm has them now, and the time here.
-local function partitions(self, reply)
+local function answer_partitions(self, reply)
    local out = {}
    for name, nodes in pairs(self.cluster.partitions) do
       out[name] = hostlist.compress(nodes)
@@ -54,12 +54,12 @@ local function partitions(self, reply)
    reply { partitions = out, now = loop.time() }
 end
 
---- @param o { journal, cluster }
+--- @param parts { journal, cluster }
 -- @return name → { admin only, fn(args, who, uid, reply) }
-return function(o)
+return function(parts)
    return {
-      log = { false, function(args, _, _, reply) latest(o, args, reply) end },
-      history = { false, function(args, _, _, reply) page(o, args, reply) end },
-      partitions = { false, function(_, _, _, reply) partitions(o, reply) end },
+      log = { false, function(args, _, _, reply) answer_latest(parts, args, reply) end },
+      history = { false, function(args, _, _, reply) answer_page(parts, args, reply) end },
+      partitions = { false, function(_, _, _, reply) answer_partitions(parts, reply) end },
    }
 end

@@ -15,23 +15,23 @@ local KEPT_MS = 1000
 local AT_ONCE = 32 -- rows between two looks at the clock
 
 -- The answer's text, as query.lua would encode { ok = true, data = { [name] = rows, … } }.
-local function text_of(name, o, t)
+local function encode_rows(name, rows_to_come, running)
    local parts, rows = {}, {}
-   for i = 1, o.count do
-      local row = o.row(i)
+   for i = 1, rows_to_come.count do
+      local row = rows_to_come.row(i)
       rows[#rows + 1] = row and json.encode(row)
       if i % AT_ONCE == 0 then
          parts[#parts + 1] = #rows > 0 and table.concat(rows, ",") or nil
          rows = {}
-         t:breathe()
+         running:breathe()
       end
    end
    parts[#parts + 1] = #rows > 0 and table.concat(rows, ",") or nil
    return ('{"ok":true,"data":{"%s":[%s],%s}'):format(name, table.concat(parts, ","),
-      json.encode(o.rest):sub(2))
+      json.encode(rows_to_come.rest):sub(2))
 end
 
-local function finish(self, name, text, err)
+local function finish_answer(self, name, text, err)
    local waiting = self.waiting[name]
    self.waiting[name] = nil
    if text then
@@ -61,10 +61,10 @@ function Answers:text(name, make, reply)
    self.waiting[name] = { reply }
    local t
    t = task.start(function()
-      finish(self, name, make(t))
+      finish_answer(self, name, make(t))
    end, function(err)
       sys.log("err", ("query: %s: %s"):format(name, err))
-      finish(self, name, nil, "internal error; tautd's log has it")
+      finish_answer(self, name, nil, "internal error; tautd's log has it")
    end)
 end
 
@@ -72,7 +72,7 @@ end
 -- @param make function() → { count, row = function(i) → table or nil, rest = table, not empty }
 -- @param reply of query.lua
 function Answers:give(name, make, reply)
-   self:text(name, function(t) return text_of(name, make(), t) end, reply)
+   self:text(name, function(running) return encode_rows(name, make(), running) end, reply)
 end
 
 function long.new()

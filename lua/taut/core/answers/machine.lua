@@ -6,20 +6,20 @@ local long = require "taut.core.answers.long"
 local loop = require "taut.loop"
 local tree = require "taut.base.tree"
 
-local function component_row(self, c, now)
-   local k, seen = self.diagnosis:record(c) or {}, self.diagnosis:seen(c)
-   local low, of = self.diagnosis:tally(c)
-   return { component = self.site.topo.components[c], state = self.diagnosis:state(c),
-      left = k.left, loss = k.loss and k.loss.share,
+local function component_row(self, component, now)
+   local k, seen = self.diagnosis:record(component) or {}, self.diagnosis:seen(component)
+   local low, of = self.diagnosis:tally(component)
+   return { component = self.site.topo.components[component],
+      state = self.diagnosis:state(component), left = k.left, loss = k.loss and k.loss.share,
       low = low, low_of = of, tests = seen.tests, last = seen.last,
-      capacity_Bps = self.diagnosis:capacity(c), action = self.decision.measures[c]
+      capacity_Bps = self.diagnosis:capacity(component), action = self.decision.measures[component]
          or k.state == "suspect" and k.hard and "alert" or nil, -- as `status` says it
-      since = k.since, known = self.acks:get(self.site.topo.components[c], now),
-      remark = self.diagnosis:remark(c, now), cable = self.site.topo:cable(c) }
+      since = k.since, known = self.acks:get(self.site.topo.components[component], now),
+      remark = self.diagnosis:remark(component, now), cable = self.site.topo:cable(component) }
 end
 
 -- Sets in place of links that no test can tell apart.
-local function set_rows(self)
+local function list_set_rows(self)
    local list = json.array {}
    local rows, links = self.diagnosis:sets_in_place_of_links()
    for i, s in ipairs(rows) do
@@ -34,13 +34,14 @@ local function set_rows(self)
    return list, links
 end
 
-local function links(self)
+local function make_link_rows(self)
    local now = loop.time()
-   local sets, in_sets = set_rows(self)
+   local sets, in_sets = list_set_rows(self)
    return { count = #self.site.topo.components, rest = { now = now, sets = sets },
-      row = function(c)
-         local row = self.site.topo:is_link(c) and component_row(self, c, now) or nil
-         if row and in_sets[c] then
+      row = function(component)
+         local row = self.site.topo:is_link(component) and component_row(self, component, now)
+            or nil
+         if row and in_sets[component] then
             row.in_set = true
          end
          return row
@@ -48,8 +49,8 @@ local function links(self)
 end
 
 -- A node's rails of several fabrics, those that it has.
-local function rail_rows(self, n, now)
-   local topo, ports, list = self.site.topo, self.site.topo:ports(n), json.array {}
+local function list_rail_rows(self, node, now)
+   local topo, ports, list = self.site.topo, self.site.topo:ports(node), json.array {}
    for i = 1, #ports, 2 do
       local f = topo:fabric_of(ports[i])
       list[#list + 1] = { fabric = f.name, rail = select(2, topo:node_of(ports[i])),
@@ -59,20 +60,20 @@ local function rail_rows(self, n, now)
    return list
 end
 
-local function nodes(self)
+local function make_node_rows(self)
    local now = loop.time()
-   return { count = #self.site.topo.nodes, rest = { now = now }, row = function(n)
+   return { count = #self.site.topo.nodes, rest = { now = now }, row = function(node)
       local topo = self.site.topo
-      local name = topo.nodes[n]
+      local name = topo.nodes[node]
       local slurm = self.cluster.nodes[name] or {}
-      local rails = topo.fabrics and rail_rows(self, n, now)
-      local tx, rx = topo.tx[n], topo.rx[n]
+      local rails = topo.fabrics and list_rail_rows(self, node, now)
+      local tx, rx = topo.tx[node], topo.rx[node]
       if rails and rails[1] then
-         tx, rx = table.unpack(topo:ports(n), 1, 2)
+         tx, rx = table.unpack(topo:ports(node), 1, 2)
       end
       return { node = name, router = rails and rails[1] and rails[1].router
-            or topo.router_name[topo:router(n)], rails = rails,
-         away = topo.away[n],
+            or topo.router_name[topo:router(node)], rails = rails,
+         away = topo.away[node],
          slurm = slurm.state, drain = slurm.drain or false, reason = slurm.reason,
          ours = self.act:standing()[name] ~= nil,
          held = self.act:why_held(name),
@@ -83,7 +84,7 @@ end
 
 -- The verdicts, what the fabric has routed around, and which topology both are of: `taut topology`
 -- knows the rest from the file.
-local function topology(self)
+local function make_verdict_rows(self)
    local topo = self.site.topo
    local around = json.array {}
    for c, left in pairs(topo.degraded) do
@@ -91,32 +92,34 @@ local function topology(self)
    end
    local rest = { path = self.site.conf.path, wiring = topo.wiring, routed_around = around,
       learned = self.diagnosis:learned_rows() }
-   return { count = #topo.components, rest = rest, row = function(c)
-      local state = self.diagnosis:state(c)
-      local k = state ~= "unknown" and self.diagnosis:record(c)
-      return state ~= "unknown" and { component = topo.components[c], state = state,
+   return { count = #topo.components, rest = rest, row = function(component)
+      local state = self.diagnosis:state(component)
+      local k = state ~= "unknown" and self.diagnosis:record(component)
+      return state ~= "unknown" and { component = topo.components[component], state = state,
          left = k and k.left, loss = k and k.loss and k.loss.share } or nil
    end }
 end
 
 -- The machine as taut.lua has it, for a host that has no taut.lua.
-local function machine(self, t)
+local function encode_machine(self, running)
    local conf = self.site.conf
    return ('{"ok":true,"data":{"path":%s,"machine":%s}}'):format(json.encode(conf.path),
-      tree.encode(conf.machine, function() t:breathe() end))
+      tree.encode(conf.machine, function() running:breathe() end))
 end
 
---- @param o { site, diagnosis, decision, cluster, act, acks }
+--- @param parts { site, diagnosis, decision, cluster, act, acks }
 -- @return name → { admin only, fn(args, who, uid, reply) }
-return function(o)
+return function(parts)
    local answers = long.new()
-   local function each(name, make)
+   local function answer_rows(name, make)
       return { false, function(_, _, _, reply)
-         answers:give(name, function() return make(o) end, reply)
+         answers:give(name, function() return make(parts) end, reply)
       end }
    end
-   return { links = each("links", links), nodes = each("nodes", nodes),
-      topology = each("verdicts", topology), machine = { false, function(_, _, _, reply)
-         answers:text("machine", function(t) return machine(o, t) end, reply)
+   return { links = answer_rows("links", make_link_rows),
+      nodes = answer_rows("nodes", make_node_rows),
+      topology = answer_rows("verdicts", make_verdict_rows),
+      machine = { false, function(_, _, _, reply)
+         answers:text("machine", function(running) return encode_machine(parts, running) end, reply)
       end } }
 end

@@ -16,38 +16,39 @@ local DAYS = 92
 ---------------------------------------------------------------- cases
 
 -- Components that are not well, the worst first: by verdict, then by what is left of them.
-local function not_well(self)
+local function list_not_well(self)
    local list, left = {}, {}
    for c, k in self.diagnosis:each() do
       list[#list + 1] = RANK[k.state] and c or nil
       left[c] = k.left or 1
    end
-   table.sort(list, function(a, b)
-      local x, y = RANK[self.diagnosis:state(a)], RANK[self.diagnosis:state(b)]
-      return x < y or x == y and (left[a] < left[b] or left[a] == left[b] and a < b)
+   table.sort(list, function(first, second)
+      local x, y = RANK[self.diagnosis:state(first)], RANK[self.diagnosis:state(second)]
+      return x < y or x == y and (left[first] < left[second] or left[first] == left[second]
+         and first < second)
    end)
    return list
 end
 
-local function cases(self)
-   local list, now = not_well(self), loop.time()
+local function make_case_rows(self)
+   local list, now = list_not_well(self), loop.time()
    return { count = math.min(#list, CASES), rest = { now = now, all = #list },
-      row = function(i)
-         local row = self.why:component(list[i], now)
-         row.is_link = self.site.topo:is_link(list[i])
+      row = function(index)
+         local row = self.why:component(list[index], now)
+         row.is_link = self.site.topo:is_link(list[index])
          return row
       end }
 end
 
 ---------------------------------------------------------------- days
 
--- The midnight `n` days after the one before `time`.
-local function midnight(time, n)
+-- The midnight so many days after the one before `time`.
+local function find_midnight(time, days_later)
    local d = os.date("*t", math.floor(time))
-   return os.time { year = d.year, month = d.month, day = d.day + n, hour = 0 }
+   return os.time { year = d.year, month = d.month, day = d.day + days_later, hour = 0 }
 end
 
-local function day_of(rows, from)
+local function count_day(rows, from)
    local day = { from = from, checks = 0, tests = { good = 0, low = 0, void = 0 } }
    for _, row in ipairs(rows) do
       if row.purpose then
@@ -62,7 +63,7 @@ end
 -- One day after the other, so that the store does other things in between; days that are over are
 -- kept.
 local function ask_days(self, from, out, fn)
-   local now, to = loop.time(), midnight(from, 1)
+   local now, to = loop.time(), find_midnight(from, 1)
    if from > now then
       return fn(out)
    elseif self.days[from] then
@@ -73,38 +74,38 @@ local function ask_days(self, from, out, fn)
       if not rows then
          return fn(nil, err)
       end
-      out[#out + 1] = day_of(rows, from)
+      out[#out + 1] = count_day(rows, from)
       self.days[from] = to < now and out[#out] or nil
       ask_days(self, to, out, fn)
    end)
 end
 
 -- args: since (seconds since 1970)
-local function days(self, args, reply)
+local function answer_days(self, args, reply)
    local now = loop.time()
    local since = type(args.since) == "number" and args.since == args.since and args.since or 0
-   local first = midnight(math.max(math.min(since, now), now - DAYS * 86400), 0)
+   local first = find_midnight(math.max(math.min(since, now), now - DAYS * 86400), 0)
    self.waiting[#self.waiting + 1] = { first = first, reply = reply }
    if #self.waiting > 1 then
       return
    end
-   local function serve()
+   local function serve_next()
       local w = self.waiting[1]
       ask_days(self, w.first, json.array {}, function(list, err)
          table.remove(self.waiting, 1)
          w.reply(list and { days = list, now = now }, err)
          if self.waiting[1] then
-            serve()
+            serve_next()
          end
       end)
    end
    self.journal:flush()
-   serve()
+   serve_next()
 end
 
 ---------------------------------------------------------------- jobs
 
-local function running(self, uid, reply)
+local function answer_running(self, uid, reply)
    local list, hidden = json.array {}, 0
    for id, j in pairs(self.cluster.seen_running) do
       if privacy.is_hidden(self.cluster, uid, j.user_id) then
@@ -115,21 +116,21 @@ local function running(self, uid, reply)
             state = j.state }
       end
    end
-   table.sort(list, function(a, b) return a.id < b.id end)
+   table.sort(list, function(first, second) return first.id < second.id end)
    reply { jobs = list, hidden = hidden, now = loop.time() }
 end
 
---- @param o { site, diagnosis, decision, journal, cluster, act, events, observations }
+--- @param parts { site, diagnosis, decision, journal, cluster, act, events, observations }
 -- @return name → { admin only, fn(args, who, uid, reply) }
-return function(o)
+return function(parts)
    local answers = long.new()
-   local self = tables.copy(o)
-   self.why, self.days, self.waiting = explain.new(tables.copy(o)), {}, {}
+   local self = tables.copy(parts)
+   self.why, self.days, self.waiting = explain.new(tables.copy(parts)), {}, {}
    return {
       cases = { false, function(_, _, _, reply)
-         answers:give("components", function() return cases(self) end, reply)
+         answers:give("components", function() return make_case_rows(self) end, reply)
       end },
-      days = { false, function(args, _, _, reply) days(self, args, reply) end },
-      running = { false, function(_, _, uid, reply) running(self, uid, reply) end },
+      days = { false, function(args, _, _, reply) answer_days(self, args, reply) end },
+      running = { false, function(_, _, uid, reply) answer_running(self, uid, reply) end },
    }
 end

@@ -7,29 +7,29 @@ local tables = require "taut.base.tables"
 
 local MODES = { enable = true, observe = true, resume = true }
 
-local function partitions(self)
+local function list_partitions(self)
    local list = json.array {}
    for name, nodes in pairs(self.cluster.partitions) do
       list[#list + 1] = { name = name, nodes = #nodes,
          drained = limits.count_in(self.cluster, name, self.act:standing()),
          cap = limits.cap_of(self.site.conf.policy, name, #nodes) }
    end
-   table.sort(list, function(a, b) return a.name < b.name end)
+   table.sort(list, function(first, second) return first.name < second.name end)
    return list
 end
 
 -- `taut policy`: how it stands.
-local function state(self)
+local function describe_policy(self)
    local capped, stopped, waiting = json.array {}, self.act:stops()
    for cap, c in pairs(waiting) do
       capped[#capped + 1] = { cap = cap, why = c.why, time = c.time }
    end
-   table.sort(capped, function(a, b) return a.cap < b.cap end)
+   table.sort(capped, function(first, second) return first.cap < second.cap end)
    return { mode = self.act:mode(), stopped = stopped, capped = capped,
       brakes = self.switches:trouble() or self.act:forgotten(),
       standby = self.cluster.standby, drained = tables.size(self.act:standing()),
       held = tables.size(self.act:held_back()),
-      last_hour = self.act:last_hour(), partitions = partitions(self),
+      last_hour = self.act:last_hour(), partitions = list_partitions(self),
       on_event = self.teller:state() }
 end
 
@@ -47,7 +47,7 @@ local function set_mode(self, mode, who)
    return { mode = mode, stopped = stopped and stopped.why }
 end
 
-local function release(self, args, who, reply)
+local function release_node(self, args, who, reply)
    if not self.site.topo.node_id[args.node or ""] then
       return reply(nil, ("'%s' is no node of the topology"):format(tostring(args.node)))
    end
@@ -56,7 +56,7 @@ local function release(self, args, who, reply)
    end)
 end
 
-local function relearn(self, args, who, reply)
+local function relearn_class(self, args, who, reply)
    local class = args.class
    if class ~= nil and type(class) ~= "string" then
       return reply(nil, "relearn: class: expected a text")
@@ -70,18 +70,18 @@ local function relearn(self, args, who, reply)
    reply { class = class, components = n }
 end
 
---- @param o { site, switches, findings, act, cluster, teller }
+--- @param parts { site, switches, findings, act, cluster, teller }
 -- @return name → { admin only, fn(args, who, uid, reply) }
-return function(o)
+return function(parts)
    return {
       policy = { true, function(args, who, _, reply)
          if not MODES[args.mode] then
             return reply(nil, "policy: expected drain, observe or continue")
          end
-         reply(set_mode(o, args.mode, who))
+         reply(set_mode(parts, args.mode, who))
       end },
-      policy_state = { false, function(_, _, _, reply) reply(state(o)) end },
-      release = { true, function(args, who, _, reply) release(o, args, who, reply) end },
-      relearn = { true, function(args, who, _, reply) relearn(o, args, who, reply) end },
+      policy_state = { false, function(_, _, _, reply) reply(describe_policy(parts)) end },
+      release = { true, function(args, who, _, reply) release_node(parts, args, who, reply) end },
+      relearn = { true, function(args, who, _, reply) relearn_class(parts, args, who, reply) end },
    }
 end

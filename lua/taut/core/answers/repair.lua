@@ -6,7 +6,7 @@ local loop = require "taut.loop"
 local repair = require "taut.policy.repair"
 local task = require "taut.base.task"
 
-local function names_of(list, names)
+local function list_names(list, names)
    local out = json.array {}
    for i, n in ipairs(list) do
       out[i] = names[n]
@@ -14,12 +14,12 @@ local function names_of(list, names)
    return out
 end
 
-local function compressed(topo, nodes)
-   return #nodes > 0 and hostlist.compress(names_of(nodes, topo.nodes)) or ""
+local function compress_nodes(topo, nodes)
+   return #nodes > 0 and hostlist.compress(list_names(nodes, topo.nodes)) or ""
 end
 
 -- Nodes that we drained because of these components.
-local function drained_for(self, components)
+local function list_drained_for(self, components)
    local wanted, out = {}, json.array {}
    for _, c in ipairs(components) do
       wanted[self.site.topo.components[c]] = true
@@ -31,25 +31,27 @@ local function drained_for(self, components)
    return out
 end
 
-local function describe(self, c)
-   local topo, p, now = self.site.topo, repair.parts(self.site.topo, c), loop.time()
-   local k = self.diagnosis:record(c) or {}
+local function describe_repair(self, component)
+   local topo, p, now = self.site.topo, repair.parts(self.site.topo, component), loop.time()
+   local k = self.diagnosis:record(component) or {}
    local modules = json.array {}
    for i, m in ipairs(p.modules) do
-      modules[i] = { name = m.name, routers = names_of(m.routers, topo.router_name),
-         nodes = names_of(m.nodes, topo.nodes), list = compressed(topo, m.nodes) }
+      modules[i] = { name = m.name, routers = list_names(m.routers, topo.router_name),
+         nodes = list_names(m.nodes, topo.nodes), list = compress_nodes(topo, m.nodes) }
    end
-   return { component = topo.components[c], state = self.diagnosis:state(c), left = k.left,
-      loss = k.loss and k.loss.share,
-      since = k.since, remark = self.diagnosis:remark(c, now), action = self.decision.measures[c],
-      is_link = topo:is_link(c), class = topo:class(c), kind = topo:kind(c), cable = topo:cable(c),
-      place = topo:place(c), ports = names_of(p.components, topo.components), modules = modules,
-      behind = names_of(p.behind, topo.nodes), behind_list = compressed(topo, p.behind),
-      evidence = self.events:evidence_of(c), drained = drained_for(self, p.components), now = now }
+   return { component = topo.components[component], state = self.diagnosis:state(component),
+      left = k.left, loss = k.loss and k.loss.share,
+      since = k.since, remark = self.diagnosis:remark(component, now),
+      action = self.decision.measures[component], is_link = topo:is_link(component),
+      class = topo:class(component), kind = topo:kind(component), cable = topo:cable(component),
+      place = topo:place(component), ports = list_names(p.components, topo.components),
+      modules = modules, behind = list_names(p.behind, topo.nodes),
+      behind_list = compress_nodes(topo, p.behind), evidence = self.events:evidence_of(component),
+      drained = list_drained_for(self, p.components), now = now }
 end
 
 -- Nodes whose drains count no more: their own tx or rx was repaired, or they were drained for it.
-local function forgiven(self, components)
+local function list_forgiven(self, components)
    local list, seen, wanted = {}, {}, {}
    for _, c in ipairs(components) do
       wanted[self.site.topo.components[c]] = true
@@ -86,82 +88,86 @@ local function release_all(self, names, who, fn)
    end
 end
 
-local function done(self, c, args, who, reply)
-   local p = repair.parts(self.site.topo, c)
+local function finish_repair(self, component, args, who, reply)
+   local p = repair.parts(self.site.topo, component)
    local list = { p.components }
    for _, m in ipairs(args.module and p.modules or {}) do
       list[#list + 1] = repair.module_components(self.site.topo, m)
    end
    local components = repair.union(list)
-   local drained = drained_for(self, components)
+   local drained = list_drained_for(self, components)
    self.findings:repaired(components)
-   self.acks:over(names_of(components, self.site.topo.components), self.journal)
-   self.act:repaired(forgiven(self, components), self.site.topo.components[c], who)
+   self.acks:over(list_names(components, self.site.topo.components), self.journal)
+   self.act:repaired(list_forgiven(self, components), self.site.topo.components[component], who)
    release_all(self, args.release and drained or {}, who, function(released, failed)
-      reply { component = self.site.topo.components[c], forgotten = names_of(components,
-         self.site.topo.components), drained = drained_for(self, components), released = released,
-         failed = failed, probation_h = self.site.conf.policy.probation_h }
+      reply { component = self.site.topo.components[component], forgotten = list_names(components,
+         self.site.topo.components), drained = list_drained_for(self, components),
+         released = released, failed = failed, probation_h = self.site.conf.policy.probation_h }
    end)
 end
 
-local function state_row(self, c)
-   local k = self.diagnosis:record(c) or {}
-   return { component = self.site.topo.components[c], state = self.diagnosis:state(c),
-      left = k.left, loss = k.loss and k.loss.share, cable = self.site.topo:cable(c) }
+local function state_row(self, component)
+   local k = self.diagnosis:record(component) or {}
+   return { component = self.site.topo.components[component],
+      state = self.diagnosis:state(component), left = k.left, loss = k.loss and k.loss.share,
+      cable = self.site.topo:cable(component) }
 end
 
 -- What is not well at a router: links, and sets of which nobody knows which link it is.
-local function of_router(self, r)
+local function describe_router(self, router)
    local topo, links, sets = self.site.topo, json.array {}, json.array {}
    for c = topo.first_link, #topo.components do
       local state = self.diagnosis:state(c)
-      if (topo:from(c) == r or topo:to(c) == r) and state ~= "ok" and state ~= "unknown" then
+      if (topo:from(c) == router or topo:to(c) == router) and state ~= "ok"
+         and state ~= "unknown" then
          links[#links + 1] = state_row(self, c)
       end
    end
    for _, v in ipairs(self.diagnosis:set_verdicts()) do
       local cables, is_here = json.array {}, false
       for i, c in ipairs(v.members) do
-         is_here = is_here or topo:from(c) == r or topo:to(c) == r
+         is_here = is_here or topo:from(c) == router or topo:to(c) == router
          cables[i] = topo:cable(c)
       end
       sets[#sets + 1] = is_here and { text = (self.diagnosis:set_words(v)), left = v.left,
          since = v.since, state = v.state, cables = cables,
          adaptive = topo:adapts(v.members[1]) or nil } or nil
    end
-   return { router = topo.router_name[r], links = links, sets = sets,
+   return { router = topo.router_name[router], links = links, sets = sets,
       asked = topo.asked_at ~= nil, now = loop.time() }
 end
 
 -- On a large machine many links are looked at: in turns with what else tautd does.
-local function in_turns(reply, fn)
+local function run_in_turns(reply, fn)
    task.start(function() reply.guard(fn) end, error)
 end
 
 -- args: component, done, module, release
-local function answer(self, args, who, uid, reply)
+local function answer_repair(self, args, who, uid, reply)
    local name = tostring(args.component)
    local c = self.site.topo.component_id[name] or self.site.topo.node_id[name]
       and self.site.topo:ports(self.site.topo.node_id[name])[1]
    local r = self.site.topo.router_id[name]
    if not c and r and not args.done then
-      return in_turns(reply, function() reply(of_router(self, r)) end)
+      return run_in_turns(reply, function() reply(describe_router(self, r)) end)
    elseif not c then
       return reply(nil, ("'%s' is no component, node or router (r1.0.0/X+, n5/tx, n5, leaf1 …)%s")
          :format(name, r and "; name the link that was repaired" or ""))
    elseif not args.done then
-      return in_turns(reply, function() reply(describe(self, c)) end)
+      return run_in_turns(reply, function() reply(describe_repair(self, c)) end)
    elseif not self.cluster:is_admin(uid) then
       return reply(nil, ("only %s may do this, you are %s"):format(
          self.cluster:who_administers(), who))
    end
-   done(self, c, args, who, reply)
+   finish_repair(self, c, args, who, reply)
 end
 
---- @param o { site, diagnosis, decision, findings, act, cluster, events, acks, journal }
+--- @param parts { site, diagnosis, decision, findings, act, cluster, events, acks, journal }
 -- @return name → { admin only, fn(args, who, uid, reply) }
-return function(o)
+return function(parts)
    return {
-      repair = { false, function(args, who, uid, reply) answer(o, args, who, uid, reply) end },
+      repair = { false, function(args, who, uid, reply)
+         answer_repair(parts, args, who, uid, reply)
+      end },
    }
 end

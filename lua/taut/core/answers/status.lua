@@ -9,17 +9,17 @@ local sys = require "taut.sys"
 local tables = require "taut.base.tables"
 local throttle = require "taut.diagnose.throttle"
 
-local function list_of(map, row)
+local function list_by_node(map, row)
    local list = json.array {}
    for key, v in pairs(map) do
       list[#list + 1] = row(key, v)
    end
-   table.sort(list, function(a, b) return a.node < b.node end)
+   table.sort(list, function(first, second) return first.node < second.node end)
    return list
 end
 
 -- Component → why it is not acted on as others are, where that needs saying.
-local function remarks(self)
+local function name_remarks(self)
    local out = {}
    for c, why in pairs(self.decision.remarks) do
       out[self.site.topo.components[c]] = why
@@ -27,13 +27,13 @@ local function remarks(self)
    return out
 end
 
-local function throttled(self, now)
+local function list_throttled(self, now)
    return throttle.find { topology = self.site.topo, diagnosis = self.diagnosis,
       events = self.events, now = now }
 end
 
 -- Components that are not well, worst first.
-local function verdicts(self, now)
+local function list_verdicts(self, now)
    local rank = { failed = 1, lossy = 2, slow = 3, suspect = 4 }
    local list = json.array {}
    for c, k in self.diagnosis:each() do
@@ -48,17 +48,17 @@ local function verdicts(self, now)
             remark = self.diagnosis:remark(c, now), cable = self.site.topo:cable(c) }
       end
    end
-   table.sort(list, function(a, b)
-      if rank[a.state] ~= rank[b.state] then
-         return rank[a.state] < rank[b.state]
+   table.sort(list, function(first, second)
+      if rank[first.state] ~= rank[second.state] then
+         return rank[first.state] < rank[second.state]
       end
-      return a.component < b.component
+      return first.component < second.component
    end)
    return list
 end
 
 -- Sets of links of which one is slow, and nobody knows which.
-local function sets(self)
+local function list_sets(self)
    local list = json.array {}
    for i, v in ipairs(self.diagnosis:set_verdicts()) do
       list[i] = { text = (self.diagnosis:set_words(v)), since = v.since, left = v.left,
@@ -78,16 +78,16 @@ local function count_sets(self)
 end
 
 -- Each of several fabrics; nil where there is one.
-local function fabrics(self, coverage_s, now)
+local function list_fabrics(self, coverage_s, now)
    local list = self.site.topo.fabrics
-   return list and tables.map(list, function(f)
-      local share, of = self.diagnosis:covered_of(f, self.coverage, coverage_s, now)
-      return { name = f.name, nodes = #f.topo.nodes - f.topo.away_count, coverage = share,
-         components = of }
+   return list and tables.map(list, function(fabric)
+      local share, of = self.diagnosis:covered_of(fabric, self.coverage, coverage_s, now)
+      return { name = fabric.name, nodes = #fabric.topo.nodes - fabric.topo.away_count,
+         coverage = share, components = of }
    end)
 end
 
-local function status(self)
+local function describe_status(self)
    local coverage_h = self.site.conf.checks.coverage_h
    local now, cl, wide = loop.time(), self.cluster, self.diagnosis:wide()
    local stopped, capped = self.act:stops()
@@ -103,7 +103,7 @@ local function status(self)
       silent = json.array(cl:silent()), states = self.diagnosis:count_states(),
       tests = self.judgement.classes,
       coverage = self.diagnosis:covered(self.coverage, coverage_h * 3600, now),
-      fabrics = fabrics(self, coverage_h * 3600, now),
+      fabrics = list_fabrics(self, coverage_h * 3600, now),
       set_states = set_states, links_in_sets = links_in_sets,
       unknown_in_sets = self.diagnosis:unknown_in_sets(),
       coverage_h = coverage_h, skipped = self.check.counts, refused = self.refusals.count,
@@ -117,34 +117,34 @@ local function status(self)
       fabric = self.followers.fabric and self.followers.fabric:status(),
       logs = self.followers.logs and self.followers.logs:status(),
       events = self.events.taken, evidence = self.events:evidence(),
-      throttled = throttled(self, now),
+      throttled = list_throttled(self, now),
       brakes = self.switches:trouble() or not self.acting:is_blank()
          and self.act:forgotten() or nil,
-      clock = clock.trouble(), clocks_refused = list_of(cl:refused_clocks(), function(name, at)
+      clock = clock.trouble(), clocks_refused = list_by_node(cl:refused_clocks(), function(name, at)
          return { node = name, behind_s = cl.behind_s[name], time = at }
       end),
       config_error = self.site.error, metrics_error = self.metrics.error,
       stopped = stopped, capped = capped, standby = cl.standby, acting = self.acting:state(),
-      on_event = self.teller:state(), measure_remarks = remarks(self),
+      on_event = self.teller:state(), measure_remarks = name_remarks(self),
       alerts = json.array((self.act:alerted_of_late())),
-      verdicts = verdicts(self, now), sets = sets(self),
+      verdicts = list_verdicts(self, now), sets = list_sets(self),
       learned = self.diagnosis:learned_rows(),
       machine_wide = wide and (slow_whole.text(wide)),
-      drained = list_of(self.act:standing(), function(name, v)
-         return { node = name, reason = v.reason, time = v.time, component = v.component,
-            known = self.acks:get(v.component or "", now) }
+      drained = list_by_node(self.act:standing(), function(name, value)
+         return { node = name, reason = value.reason, time = value.time,
+            component = value.component, known = self.acks:get(value.component or "", now) }
       end),
-      held = list_of(self.act:held_back(), function(name, v)
-         return { node = name, reason = v.reason, why = v.why, component = v.component,
-            known = self.acks:get(v.component or "", now) }
+      held = list_by_node(self.act:held_back(), function(name, value)
+         return { node = name, reason = value.reason, why = value.why, component = value.component,
+            known = self.acks:get(value.component or "", now) }
       end),
    }
 end
 
---- @param o { site, switches, diagnosis, decision, coverage, cluster, act, teller, journal, events,
---   followers, judgement, check, refusals, rendezvous, metrics, acks, housekeeping, acting,
+--- @param parts { site, switches, diagnosis, decision, coverage, cluster, act, teller, journal,
+--   events, followers, judgement, check, refusals, rendezvous, metrics, acks, housekeeping, acting,
 --   addresses, networks, no_results, started_at }
 -- @return name → { admin only, fn(args, who, uid, reply) }
-return function(o)
-   return { status = { false, function(_, _, _, reply) reply(status(o)) end } }
+return function(parts)
+   return { status = { false, function(_, _, _, reply) reply(describe_status(parts)) end } }
 end

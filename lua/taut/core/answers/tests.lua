@@ -9,14 +9,15 @@ local rights = require "taut.base.rights"
 local sys = require "taut.sys"
 local task = require "taut.base.task"
 
--- The set that link c is one of where no test tells its links apart, and the router with nodes at
+-- The set that a link is one of where no test tells its links apart, and the router with nodes at
 -- which it is measured; or nil.
-local function set_of(self, c)
+local function find_set(self, component)
    local topo = self.site.topo
    local rows, links = self.diagnosis:sets_in_place_of_links()
-   for _, row in ipairs(links[c] and rows or {}) do
-      if tables.has(row.members, c) then
-         local r = #topo:on_router(topo:from(c)) > 0 and topo:from(c) or topo:to(c)
+   for _, row in ipairs(links[component] and rows or {}) do
+      if tables.has(row.members, component) then
+         local r = #topo:on_router(topo:from(component)) > 0 and topo:from(component)
+            or topo:to(component)
          return row.name, topo.router_name[r]
       end
    end
@@ -25,7 +26,7 @@ end
 
 -- Mark a component for the next idle cycle, or look how far it is.  Of a router's name that it is
 -- one: all its links are tested by a survey, as are the sets of which a link is one.
-local function verify(self, args, who, reply)
+local function verify_component(self, args, who, reply)
    local name, now = tostring(args.component), loop.time()
    local c, mark, why = self.site.topo.component_id[name]
    if not c and self.site.topo.router_id[name] then
@@ -34,7 +35,7 @@ local function verify(self, args, who, reply)
       return reply(nil, (self.site.topo.node_id[name] and "'%s' is a node: say %s/tx or %s/rx"
          or "'%s' is no component of the topology"):format(name, name, name))
    end
-   local set, router = set_of(self, c)
+   local set, router = find_set(self, c)
    if set then
       return reply { component = name, set = set, router = router }
    elseif args.look then
@@ -48,8 +49,8 @@ local function verify(self, args, who, reply)
    if not mark then
       return reply(nil, ("%s: %s"):format(name, why))
    end
-   local names = tables.map(args.now and self.agenda:verify_nodes(c) or {}, function(n)
-      return self.site.topo.nodes[n]
+   local names = tables.map(args.now and self.agenda:verify_nodes(c) or {}, function(node)
+      return self.site.topo.nodes[node]
    end)
    reply { component = name, state = self.diagnosis:state(c), marked_at = mark.at,
       marked_by = mark.who, good = mark.good, low = mark.low, void = mark.void,
@@ -61,7 +62,7 @@ local function verify(self, args, who, reply)
 end
 
 -- May this user have all idle nodes for a survey?
-local function may_have_all(self, uid)
+local function may_have_all_idle(self, uid)
    local who = self.site.conf.survey.all
    if who == "everybody" or self.cluster:is_admin(uid) then
       return true
@@ -73,7 +74,7 @@ local MINUTES = 10   -- that a survey has besides what it measures
 local PHASES = 8     -- that a pair of nodes may have to wait for others, of a matrix
 
 -- Minutes that its job may take: a limit that is too long never begins before a reservation does.
-local function minutes_of(self, args, count, most)
+local function estimate_minutes(self, args, count, most)
    local needed = MINUTES + count // 500
    if args.kind == "matrix" then
       local ms = math.tointeger(args.ms) or self.site.conf.survey.matrix_ms
@@ -89,28 +90,28 @@ local function place_survey(self, args, list, found)
    for _, p in ipairs(list_of) do
       best = p.name == args.partition and p or best
    end
-   found.minutes = minutes_of(self, args, #list, best and best.max_minutes)
+   found.minutes = estimate_minutes(self, args, #list, best and best.max_minutes)
    if args.partition or not best then
       return found
    elseif best.count == #list then
       found.partition = not best.default and best.name or nil
    else
-      found.split = json.array(tables.map(list_of, function(p)
-         return { partition = p.name, count = p.count }
+      found.split = json.array(tables.map(list_of, function(partition)
+         return { partition = partition.name, count = partition.count }
       end))
    end
    return found
 end
 
 -- The nodes that are asked about: of a router those that can test its links.
-local function candidates(self, args)
+local function list_candidates(self, args)
    local topo, names = self.site.topo, self.site.topo.nodes
    if args.router then
       local r = topo.router_id[args.router]
       if not r then
          return nil, ("'%s' is no router of the topology"):format(tostring(args.router))
       end
-      names = tables.map(self.agenda:router_nodes(r), function(n) return topo.nodes[n] end)
+      names = tables.map(self.agenda:router_nodes(r), function(node) return topo.nodes[node] end)
    end
    names = tables.filter(names, function(name) return not topo.away[topo.node_id[name]] end)
    if not args.partition then
@@ -123,8 +124,8 @@ local function candidates(self, args)
 end
 
 -- Nodes of the topology on which a survey could start now.
-local function idle_nodes(self, args, reply)
-   local names, err = candidates(self, args)
+local function answer_idle_nodes(self, args, reply)
+   local names, err = list_candidates(self, args)
    local list, left
    if names then
       list, left = self.cluster:survey_room(names, args.reservation, task.breathe)
@@ -134,8 +135,9 @@ local function idle_nodes(self, args, reply)
       return reply(nil, err)
    end
    reply(place_survey(self, args, list, { nodes = #list > 0 and hostlist.compress(list) or "",
-      count = #list, left_out = json.array(tables.map(left, function(l)
-         return { why = l.why, nodes = hostlist.compress(l.nodes), count = #l.nodes }
+      count = #list, left_out = json.array(tables.map(left, function(left_out)
+         return { why = left_out.why, nodes = hostlist.compress(left_out.nodes),
+            count = #left_out.nodes }
       end)) }))
 end
 
@@ -149,34 +151,34 @@ local function set_checks(self, value)
 end
 
 -- fn(…) after Slurm was asked.
-local function refreshed(self, reply, fn, ...)
+local function call_refreshed(self, reply, fn, ...)
    local args = table.pack(...)
    self.cluster:fresh(0, function() reply.guard(fn, table.unpack(args, 1, args.n)) end)
 end
 
---- @param o { site, switches, diagnosis, cluster, journal, marks, agenda, surveys }
+--- @param parts { site, switches, diagnosis, cluster, journal, marks, agenda, surveys }
 -- @return name → { admin only, fn(args, who, uid, reply) }
-return function(o)
+return function(parts)
    return {
       verify = { true, function(args, who, _, reply)
          if args.now then
-            return refreshed(o, reply, verify, o, args, who, reply)
+            return call_refreshed(parts, reply, verify_component, parts, args, who, reply)
          end
-         verify(o, args, who, reply)
+         verify_component(parts, args, who, reply)
       end },
       idle_nodes = { false, function(args, _, uid, reply)
-         if not may_have_all(o, uid) then
+         if not may_have_all_idle(parts, uid) then
             return reply(nil, "only administrators, and who is named in survey.all of " ..
                "taut.lua(5), may have all idle nodes for a survey")
          end
-         o.cluster:fresh(0, function()
-            task.start(function() reply.guard(idle_nodes, o, args, reply) end, error)
+         parts.cluster:fresh(0, function()
+            task.start(function() reply.guard(answer_idle_nodes, parts, args, reply) end, error)
          end)
       end },
       stop_survey = { false, function(args, _, uid, reply)
-         reply { stopped = o.surveys:stop({ tag = args.tag, job = args.job }, uid) }
+         reply { stopped = parts.surveys:stop({ tag = args.tag, job = args.job }, uid) }
       end },
-      off = { true, function(_, _, _, reply) reply(set_checks(o, "off")) end },
-      on = { true, function(_, _, _, reply) reply(set_checks(o, "on")) end },
+      off = { true, function(_, _, _, reply) reply(set_checks(parts, "off")) end },
+      on = { true, function(_, _, _, reply) reply(set_checks(parts, "on")) end },
    }
 end

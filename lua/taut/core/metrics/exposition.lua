@@ -21,18 +21,19 @@ local function escape_value(text)
    return (text:gsub('[\\\n"]', { ["\\"] = "\\\\", ["\n"] = "\\n", ['"'] = '\\"' }))
 end
 
-local function number(v)
-   if v ~= v then
+local function format_number(value)
+   if value ~= value then
       return "NaN"
-   elseif v == math.huge or v == -math.huge then
-      return v > 0 and "+Inf" or "-Inf"
-   elseif math.type(v) == "integer" then
-      return tostring(v)
+   elseif value == math.huge or value == -math.huge then
+      return value > 0 and "+Inf" or "-Inf"
+   elseif math.type(value) == "integer" then
+      return tostring(value)
    end
-   return v % 1 == 0 and math.abs(v) < 1e15 and ("%d"):format(v) or ("%.15g"):format(v)
+   return value % 1 == 0 and math.abs(value) < 1e15 and ("%d"):format(value)
+      or ("%.15g"):format(value)
 end
 
-local function labels_of(labels, everywhere)
+local function format_labels(labels, everywhere)
    local all, names, parts = tables.copy(everywhere or {}), {}, {}
    for name, value in pairs(labels or {}) do
       all[name] = value
@@ -62,8 +63,8 @@ function exposition.family(name, kind, help, samples, everywhere)
       kind) }
    for i = 1, math.min(#samples, exposition.SAMPLES_MAX) do
       local s = samples[i]
-      lines[#lines + 1] = ("%s%s%s %s"):format(name, s.suffix or "", labels_of(s.labels,
-         everywhere), number(s[1]))
+      lines[#lines + 1] = ("%s%s%s %s"):format(name, s.suffix or "", format_labels(s.labels,
+         everywhere), format_number(s[1]))
    end
    return table.concat(lines, "\n") .. "\n", math.max(0, #samples - exposition.SAMPLES_MAX)
 end

@@ -25,7 +25,7 @@ local SHARE = 50  -- … and one of which the making took a fiftieth of its age
 local STATES = { "ok", "suspect", "slow", "lossy", "failed", "unknown" }
 
 -- Map → samples with one label, in the order of its keys, at most `most`; the rest is "other".
-local function by_label(map, label, most)
+local function label_samples(map, label, most)
    local keys, out, rest = {}, {}, nil
    for key in pairs(map) do
       keys[#keys + 1] = key
@@ -43,7 +43,7 @@ local function by_label(map, label, most)
 end
 
 -- Counts by what people read for a word.
-local function in_words(counts)
+local function count_in_words(counts)
    local out = {}
    for word, n in pairs(counts) do
       out[report.word(word)] = n
@@ -52,9 +52,9 @@ local function in_words(counts)
 end
 
 -- Kinds of components in the order in which they are met; many kinds are "other".
-local function kind_of(self, kinds)
-   return function(c)
-      local kind = self.site.topo:kind(c)
+local function limit_kinds(self, kinds)
+   return function(component)
+      local kind = self.site.topo:kind(component)
       if not kinds[kind] then
          kinds.n = kinds.n + 1
          kinds[kind] = kinds.n <= KINDS_MAX and kind or "other"
@@ -63,8 +63,8 @@ local function kind_of(self, kinds)
    end
 end
 
-local function components(self)
-   local topo, count, order, kind = self.site.topo, {}, {}, kind_of(self, { n = 0 })
+local function count_components(self)
+   local topo, count, order, kind = self.site.topo, {}, {}, limit_kinds(self, { n = 0 })
    for c = 1, #topo.components do
       local k, fabric = kind(c), named.fabric(topo, c)
       local key = fabric and fabric .. " " .. k or k
@@ -87,25 +87,26 @@ local function components(self)
    return samples
 end
 
-local function component_families(self, add)
+local function add_component_families(self, add_family)
    local names, left_out = named.components(self, self.site.conf.metrics.components)
    local known, held = named.known(self)
-   add("taut_components", "gauge", "Components by kind and verdict.", components(self))
-   add("taut_components_known", "gauge",
+   add_family("taut_components", "gauge", "Components by kind and verdict.", count_components(self))
+   add_family("taut_components_known", "gauge",
       "Slow and failed components that are known and followed up (taut ack).", known)
-   add("taut_nodes_held_known", "gauge", "Nodes of taut_nodes_held that are so for such.", held)
-   add("taut_component_left_ratio", "gauge",
+   add_family("taut_nodes_held_known", "gauge", "Nodes of taut_nodes_held that are so for such.",
+      held)
+   add_family("taut_component_left_ratio", "gauge",
       "What is left of the capacity of a slow or failed component, of a stream's rate of a lossy"
          .. " one (metrics.components).", names)
-   add("taut_component_loss_ratio", "gauge",
+   add_family("taut_component_loss_ratio", "gauge",
       "Share of the packets that a lossy component loses (metrics.components).",
       named.losses(self, self.site.conf.metrics.components))
-   add("taut_component_names_left_out", "gauge",
+   add_family("taut_component_names_left_out", "gauge",
       "Slow and failed components for whose names metrics.components has no room.", left_out)
 end
 
 -- Sets in place of links that no test can tell apart; of several fabrics for each.
-local function set_families(self, add)
+local function add_set_families(self, add_family)
    local topo = self.site.topo
    local rows, hidden, links = self.diagnosis:sets_in_place_of_links()
    local count, of_links = {}, {}
@@ -122,41 +123,41 @@ local function set_families(self, add)
    end
    local samples, links_of = {}, {}
    for _, f in ipairs(topo.fabrics or { {} }) do
-      for _, s in ipairs(by_label(count[f.name or ""], "state")) do
+      for _, s in ipairs(label_samples(count[f.name or ""], "state")) do
          s.labels.fabric = f.name
          samples[#samples + 1] = s
       end
       links_of[#links_of + 1] = f.name and { of_links[f.name], labels = { fabric = f.name } } or nil
    end
-   add("taut_sets", "gauge", "Sets of links, tested in place of their links, by verdict.",
+   add_family("taut_sets", "gauge", "Sets of links, tested in place of their links, by verdict.",
       samples)
-   add("taut_links_in_sets", "gauge", "Links that are tested as part of a set only.",
+   add_family("taut_links_in_sets", "gauge", "Links that are tested as part of a set only.",
       topo.fabrics and links_of or links)
 end
 
 -- Share that was tested; of several fabrics for each.
-local function coverage(self, now)
+local function measure_coverage(self, now)
    local seconds, list = self.site.conf.checks.coverage_h * 3600, self.site.topo.fabrics
-   return list and tables.map(list, function(f)
-      return { self.diagnosis:covered_of(f, self.coverage, seconds, now),
-         labels = { fabric = f.name } }
+   return list and tables.map(list, function(fabric)
+      return { self.diagnosis:covered_of(fabric, self.coverage, seconds, now),
+         labels = { fabric = fabric.name } }
    end) or self.diagnosis:covered(self.coverage, seconds, now)
 end
 
-local function leaf_families(self, add)
+local function add_leaf_families(self, add_family)
    local components_of, sets, left, left_out = leaves.samples(self.diagnosis, self.site.topo,
       self.site.conf.metrics.leaves)
-   add("taut_leaf_components", "gauge",
+   add_family("taut_leaf_components", "gauge",
       "Components that are not well, by their switch (metrics.leaves).", components_of)
-   add("taut_leaf_sets", "gauge",
+   add_family("taut_leaf_sets", "gauge",
       "Sets of links of which one is slow, by their switch (metrics.leaves).", sets)
-   add("taut_leaf_left_ratio", "gauge",
+   add_family("taut_leaf_left_ratio", "gauge",
       "The least that is left of a component of a switch (metrics.leaves).", left)
-   add("taut_leaf_names_left_out", "gauge",
+   add_family("taut_leaf_names_left_out", "gauge",
       "Switches with components that are not well, for which metrics.leaves has no room.", left_out)
 end
 
-local function partitions(self)
+local function count_partitions(self)
    local names, drained, caps = {}, {}, {}
    for name in pairs(self.cluster.partitions) do
       names[#names + 1] = name
@@ -172,120 +173,129 @@ local function partitions(self)
    return drained, caps
 end
 
-local function policy_families(self, add)
+local function add_policy_families(self, add_family)
    local mode, stopped, capped = self.act:mode(), self.act:stops()
-   local drained, caps = partitions(self)
-   add("taut_policy_enabled", "gauge", "1: slow nodes are drained; 0: they are only listed.",
+   local drained, caps = count_partitions(self)
+   add_family("taut_policy_enabled", "gauge", "1: slow nodes are drained; 0: they are only listed.",
       mode == "enable" and 1 or 0)
-   add("taut_checks_on", "gauge", "1: jobs are checked; 0: checks are off.",
+   add_family("taut_checks_on", "gauge", "1: jobs are checked; 0: checks are off.",
       self.switches:are_checks_on() and 1 or 0)
-   add("taut_brakes_lost", "gauge",
+   add_family("taut_brakes_lost", "gauge",
       "1: neither brakes file nor database can be read: checks off, mode observe.",
       self.switches.lost and 1 or 0)
-   add("taut_policy_stopped", "gauge", "1: the circuit breaker has stopped all drains.",
+   add_family("taut_policy_stopped", "gauge", "1: the circuit breaker has stopped all drains.",
       stopped and 1 or 0)
-   add("taut_policy_caps_reached", "gauge", "Caps that wait for `taut policy continue`.",
+   add_family("taut_policy_caps_reached", "gauge", "Caps that wait for `taut policy continue`.",
       tables.size(capped))
-   add("taut_policy_standby", "gauge", "1: the active slurmctld is elsewhere: only watching.",
-      self.cluster.standby and 1 or 0)
-   add("taut_nodes_drained", "gauge", "Nodes that are drained by Taut.",
+   add_family("taut_policy_standby", "gauge",
+      "1: the active slurmctld is elsewhere: only watching.", self.cluster.standby and 1 or 0)
+   add_family("taut_nodes_drained", "gauge", "Nodes that are drained by Taut.",
       tables.size(self.act:standing()))
-   add("taut_nodes_held", "gauge", "Nodes that would be drained if nothing held that back.",
+   add_family("taut_nodes_held", "gauge", "Nodes that would be drained if nothing held that back.",
       tables.size(self.act:held_back()))
-   add("taut_drains_last_hour", "gauge", "Nodes drained within the last hour.",
+   add_family("taut_drains_last_hour", "gauge", "Nodes drained within the last hour.",
       self.act:last_hour())
-   add("taut_partition_drained", "gauge", "Nodes of a partition that are drained by Taut.", drained)
-   add("taut_partition_cap", "gauge", "How many of them there may be.", caps)
-   add("taut_actions_total", "counter", "Actions in the log of actions since tautd started.",
-      by_label(in_words(self.act:counted()), "action"))
-   add("taut_alerts_total", "counter", "Alerts since tautd started.",
+   add_family("taut_partition_drained", "gauge", "Nodes of a partition that are drained by Taut.",
+      drained)
+   add_family("taut_partition_cap", "gauge", "How many of them there may be.", caps)
+   add_family("taut_actions_total", "counter", "Actions in the log of actions since tautd started.",
+      label_samples(count_in_words(self.act:counted()), "action"))
+   add_family("taut_alerts_total", "counter", "Alerts since tautd started.",
       (select(2, self.act:alerted_of_late())))
 end
 
-local function acting_families(self, add)
+local function add_acting_families(self, add_family)
    local s = self.acting:state()
-   add("taut_acting", "gauge", "1: this tautd acts; 0: it stands by, or cannot know.",
+   add_family("taut_acting", "gauge", "1: this tautd acts; 0: it stands by, or cannot know.",
       self.acting:may() and 1 or 0)
-   add("taut_lease_token", "gauge",
+   add_family("taut_lease_token", "gauge",
       "Number of the lease under which one of several tautd acts, as seen last; 0: it is alone.",
       s and s.token or 0)
-   add("taut_lease_waiting", "gauge", "1: another tautd stands by; as the one that acts sees it.",
-      s and s.waiting and 1 or 0)
+   add_family("taut_lease_waiting", "gauge",
+      "1: another tautd stands by; as the one that acts sees it.", s and s.waiting and 1 or 0)
 end
 
-local function check_families(self, add)
+local function add_check_families(self, add_family)
    local cl = self.cluster
-   add("taut_jobs_started_total", "counter", "Jobs that started since tautd did.", cl.jobs_started)
-   add("taut_jobs_heard_total", "counter", "Jobs of which a node said hello.", cl.jobs_heard)
-   add("taut_prologs_total", "counter", "Nodes whose prolog said hello.", cl.hellos)
-   add("taut_prolog_seconds", "histogram", "From a node's HELLO until nothing was due, or until " ..
-      "its RESULT, as tautd sees it.", self.rendezvous.prolog_times:samples())
-   add("taut_prologs_silent", "gauge", "Nodes of running jobs whose prolog was never heard.",
+   add_family("taut_jobs_started_total", "counter", "Jobs that started since tautd did.",
+      cl.jobs_started)
+   add_family("taut_jobs_heard_total", "counter", "Jobs of which a node said hello.", cl.jobs_heard)
+   add_family("taut_prologs_total", "counter", "Nodes whose prolog said hello.", cl.hellos)
+   add_family("taut_prolog_seconds", "histogram",
+      "From a node's HELLO until nothing was due, or until its RESULT, as tautd sees it.",
+      self.rendezvous.prolog_times:samples())
+   add_family("taut_prologs_silent", "gauge", "Nodes of running jobs whose prolog was never heard.",
       #cl:silent())
-   add("taut_checks_total", "counter", "Jobs by what became of their check.",
-      by_label(self.check.counts, "result"))
-   add("taut_tests_total", "counter", "Tests by what they showed.",
-      by_label(in_words(self.judgement.classes), "class"))
-   add("taut_tests_left_out_total", "counter", "Tests that are no evidence, by why.",
-      by_label(self.diagnosis:refusals(), "why"))
-   add("taut_probe_link_seconds_total", "counter",
+   add_family("taut_checks_total", "counter", "Jobs by what became of their check.",
+      label_samples(self.check.counts, "result"))
+   add_family("taut_tests_total", "counter", "Tests by what they showed.",
+      label_samples(count_in_words(self.judgement.classes), "class"))
+   add_family("taut_tests_left_out_total", "counter", "Tests that are no evidence, by why.",
+      label_samples(self.diagnosis:refusals(), "why"))
+   add_family("taut_probe_link_seconds_total", "counter",
       "Time for which tests used components: for each test its length times those on its route.",
       self.judgement.link_seconds)
-   add("taut_refused_messages_total", "counter", "Messages of nodes that were refused.",
+   add_family("taut_refused_messages_total", "counter", "Messages of nodes that were refused.",
       self.refusals.count)
-   add("taut_refused_clock_total", "counter",
+   add_family("taut_refused_clock_total", "counter",
       "Messages that MUNGE refused since two hosts' clocks differ.", self.refusals.clocks)
-   add("taut_refused_clock_nodes", "gauge",
+   add_family("taut_refused_clock_nodes", "gauge",
       "Nodes whose last message was refused for their clock.",
       tables.size(self.cluster:refused_clocks()))
-   add("taut_clock_ahead_seconds", "gauge",
+   add_family("taut_clock_ahead_seconds", "gauge",
       "By how much the wall clock is ahead of Taut's time, by which it decides.", loop.ahead())
-   add("taut_refused_streams_total", "counter", "Streams without a token of the plan.",
+   add_family("taut_refused_streams_total", "counter", "Streams without a token of the plan.",
       self.judgement.refused_streams)
 end
 
 local CAUSES = { "component", "placement", "neighbours", "congestion", "node", "elsewhere" }
 
-local function job_families(self, add)
+local function add_job_families(self, add_family)
    local lost, samples = self.why:lost_by_cause(), {}
    for i, cause in ipairs(CAUSES) do
       samples[i] = { lost[cause] or 0, labels = { cause = cause } }
    end
-   add("taut_job_lost_node_seconds_total", "counter", "Node-seconds that jobs which ended since " ..
+   add_family("taut_job_lost_node_seconds_total", "counter",
+      "Node-seconds that jobs which ended since " ..
       "tautd started took longer, by what explains it best (taut why).", samples)
 end
 
-local function store_families(self, add, now)
+local function add_store_families(self, add_family, now)
    local s, cl = self.journal:state(), self.cluster
-   add("taut_store_rows_waiting", "gauge", "Rows on their way to the database.", s.waiting)
-   add("taut_store_rows_lost_total", "counter", "Rows that found no room to wait.", s.lost)
-   add("taut_store_lag_seconds", "gauge", "Age of the oldest row that is not stored.", s.lag or 0)
-   add("taut_store_up", "gauge", "1: the database can be written.",
+   add_family("taut_store_rows_waiting", "gauge", "Rows on their way to the database.", s.waiting)
+   add_family("taut_store_rows_lost_total", "counter", "Rows that found no room to wait.", s.lost)
+   add_family("taut_store_lag_seconds", "gauge", "Age of the oldest row that is not stored.",
+      s.lag or 0)
+   add_family("taut_store_up", "gauge", "1: the database can be written.",
       (s.error or s.away) and 0 or 1)
    local h = self.housekeeping:state()
-   add("taut_store_damaged", "gauge", "1: the database is not whole, as seen when it was looked " ..
-      "through last.", h.damage and 1 or 0)
-   add("taut_store_checked_seconds", "gauge", "When that was, seconds since 1970; 0: never.",
+   add_family("taut_store_damaged", "gauge",
+      "1: the database is not whole, as seen when it was looked through last.",
+      h.damage and 1 or 0)
+   add_family("taut_store_checked_seconds", "gauge", "When that was, seconds since 1970; 0: never.",
       h.checked_at or 0)
    local q = s.queued or { rows = 0, bytes = 0, refused = 0, left_out = 0 }
-   add("taut_store_queue_rows", "gauge", "Rows that wait on disk for a database server.", q.rows)
-   add("taut_store_queue_bytes", "gauge", "Bytes of them.", q.bytes)
-   add("taut_store_rows_refused_total", "counter",
+   add_family("taut_store_queue_rows", "gauge", "Rows that wait on disk for a database server.",
+      q.rows)
+   add_family("taut_store_queue_bytes", "gauge", "Bytes of them.", q.bytes)
+   add_family("taut_store_rows_refused_total", "counter",
       "Rows that a database server refused; they are in queue/refused.rows.",
       q.refused + q.left_out)
-   add("taut_loop_longest_seconds", "gauge",
+   add_family("taut_loop_longest_seconds", "gauge",
       "Longest time within the last 5 to 10 minutes for which tautd did one thing and no other.",
       self.latency:longest())
-   add("taut_slurm_up", "gauge", "1: slurmctld answered when it was asked last.",
+   add_family("taut_slurm_up", "gauge", "1: slurmctld answered when it was asked last.",
       cl.error and 0 or 1)
-   add("taut_slurm_age_seconds", "gauge", "Age of what is known of Slurm's nodes.",
+   add_family("taut_slurm_age_seconds", "gauge", "Age of what is known of Slurm's nodes.",
       cl.nodes_at and now - cl.nodes_at or math.huge)
-   add("taut_events_total", "counter", "Events of counters, sweeps and logs.", self.events.taken)
+   add_family("taut_events_total", "counter", "Events of counters, sweeps and logs.",
+      self.events.taken)
    local e = self.teller:state()
-   add("taut_on_event_runs_total", "counter", "Runs of the site's on_event program.", {
+   add_family("taut_on_event_runs_total", "counter", "Runs of the site's on_event program.", {
       { e.done, labels = { result = "done" } }, { e.failed, labels = { result = "failed" } },
       { e.dropped, labels = { result = "dropped" } } })
-   add("taut_on_event_waiting", "gauge", "Events that wait for the on_event program.", e.waiting)
+   add_family("taut_on_event_waiting", "gauge", "Events that wait for the on_event program.",
+      e.waiting)
 end
 
 --- The whole text.
@@ -293,38 +303,40 @@ function Metrics:text()
    local parts, left_out, now = {}, 0, loop.time()
    -- Slurm's ClusterName in every sample, so that one Prometheus may watch several machines
    local everywhere = { cluster = (self.cluster.config or {}).cluster }
-   local function add(name, kind, help, samples)
+   local function add_family(name, kind, help, samples)
       local text, more = exposition.family(name, kind, help, samples, everywhere)
       parts[#parts + 1], left_out = text, left_out + more
    end
-   add("taut_info", "gauge", "Version of tautd.", { { 1, labels = { version = sys.version } } })
-   add("taut_start_time_seconds", "gauge", "When tautd started, seconds since 1970.",
+   add_family("taut_info", "gauge", "Version of tautd.",
+      { { 1, labels = { version = sys.version } } })
+   add_family("taut_start_time_seconds", "gauge", "When tautd started, seconds since 1970.",
       self.started_at)
-   acting_families(self, add)
+   add_acting_families(self, add_family)
    if self.acting:is_blank() then
       return table.concat(parts) -- it knows nothing of its own
    end
-   add("taut_nodes", "gauge", "Nodes of the topology.", #self.site.topo.nodes)
-   component_families(self, add)
-   set_families(self, add)
-   leaf_families(self, add)
-   add("taut_probes", "gauge", "Nodes by release and protocol of the probe that was heard last.",
-      named.probes(self))
-   add("taut_coverage_ratio", "gauge", "Share of the components that tests can reach, and of " ..
-      "sets in place of links, tested within coverage_h.",
-      coverage(self, now))
-   check_families(self, add)
-   policy_families(self, add)
-   job_families(self, add)
-   store_families(self, add, now)
-   add("taut_metrics_left_out", "gauge", "Samples left out: too many for one metric.", left_out)
+   add_family("taut_nodes", "gauge", "Nodes of the topology.", #self.site.topo.nodes)
+   add_component_families(self, add_family)
+   add_set_families(self, add_family)
+   add_leaf_families(self, add_family)
+   add_family("taut_probes", "gauge",
+      "Nodes by release and protocol of the probe that was heard last.", named.probes(self))
+   add_family("taut_coverage_ratio", "gauge",
+      "Share of the components that tests can reach, and of " ..
+      "sets in place of links, tested within coverage_h.", measure_coverage(self, now))
+   add_check_families(self, add_family)
+   add_policy_families(self, add_family)
+   add_job_families(self, add_family)
+   add_store_families(self, add_family, now)
+   add_family("taut_metrics_left_out", "gauge", "Samples left out: too many for one metric.",
+      left_out)
    return table.concat(parts)
 end
 
 ---------------------------------------------------------------- serving
 
 -- An answer costs a walk over all components: whoever asks often gets the same one.
-local function answer(self)
+local function make_answerer(self)
    local made_at, took, text = 0, 0, nil
    return function(path)
       if path ~= "/metrics" then
@@ -353,17 +365,18 @@ function Metrics:start()
    local host, port = listen:match "^%[?(.-)%]?:(%d+)$"
    local err
    self.server, err = loop.http { host = host, port = math.tointeger(tonumber(port)),
-      on_get = answer(self) }
+      on_get = make_answerer(self) }
    if not self.server then
       self.error = ("cannot serve metrics on %s: %s"):format(listen, err)
       sys.log("err", self.error)
    end
 end
 
---- @param o { site, switches, diagnosis, decision, coverage, cluster, act, teller, journal, events,
---   judgement, check, refusals, rendezvous, latency, housekeeping, acting, started_at, why }
-function metrics.new(o)
-   return setmetatable(o, Metrics)
+--- @param options { site, switches, diagnosis, decision, coverage, cluster, act, teller, journal,
+--   events, judgement, check, refusals, rendezvous, latency, housekeeping, acting, started_at,
+--   why }
+function metrics.new(options)
+   return setmetatable(options, Metrics)
 end
 
 return metrics

@@ -12,7 +12,7 @@ local WINDOW_S = 300
 local LONG_S = 0.05 -- a turn that is logged
 local SAID_S = 60   -- between two lines of the log
 
-local function look(self)
+local function look_for_long_turns(self)
    local now, long, doing = loop.now_ns() / 1e9, loop.longest()
    if now - self.began > WINDOW_S then
       self.before, self.within, self.began = self.within, 0, now
@@ -33,7 +33,7 @@ function latency.start()
    local self = setmetatable({ within = 0, before = 0, began = loop.now_ns() / 1e9,
       said = -math.huge }, Latency)
    loop.longest() -- the start itself, when nobody waits
-   loop.every(LOOK_MS, function() look(self) end)
+   loop.every(LOOK_MS, function() look_for_long_turns(self) end)
    return self
 end
 

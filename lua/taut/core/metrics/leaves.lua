@@ -7,20 +7,20 @@ local leaves = {}
 
 local STATES = { "failed", "lossy", "slow", "suspect" }
 
-local function router_of(topo, c)
-   if not topo:is_link(c) then
-      return topo:router(topo:node_of(c))
+local function find_router(topo, component)
+   if not topo:is_link(component) then
+      return topo:router(topo:node_of(component))
    end
-   local from, to = topo:from(c), topo:to(c)
+   local from, to = topo:from(component), topo:to(component)
    return #topo:on_router(from) == 0 and #topo:on_router(to) > 0 and to or from
 end
 
 -- What is not well at each switch: array of { router, left = the least, components = state → how
 -- many, sets = of links one of which is slow }; the worst first.
-local function not_well(diagnosis, topo)
+local function list_not_well(diagnosis, topo)
    local by, list = {}, {}
-   local function at(c, left)
-      local r = router_of(topo, c)
+   local function count_at_leaf(component, left)
+      local r = find_router(topo, component)
       local leaf = by[r] or { router = r, left = 1, components = {}, sets = 0, count = 0 }
       if not by[r] then
          by[r], list[#list + 1] = leaf, leaf
@@ -31,21 +31,21 @@ local function not_well(diagnosis, topo)
    for c, k in diagnosis:each() do
       local state = diagnosis:state(c)
       if state ~= "ok" and state ~= "unknown" then
-         local of = at(c, k.left).components
+         local of = count_at_leaf(c, k.left).components
          of[state] = (of[state] or 0) + 1
       end
    end
    for _, v in ipairs(diagnosis:set_verdicts()) do
-      local leaf = at(v.members[1], v.left)
+      local leaf = count_at_leaf(v.members[1], v.left)
       leaf.sets = leaf.sets + 1
    end
-   table.sort(list, function(a, b)
-      if a.left ~= b.left then
-         return a.left < b.left
-      elseif a.count ~= b.count then
-         return a.count > b.count
+   table.sort(list, function(first, second)
+      if first.left ~= second.left then
+         return first.left < second.left
+      elseif first.count ~= second.count then
+         return first.count > second.count
       end
-      return a.router < b.router
+      return first.router < second.router
    end)
    return list
 end
@@ -58,7 +58,7 @@ function leaves.samples(diagnosis, topo, most)
    if not most then
       return components, sets, left, 0
    end
-   local list = not_well(diagnosis, topo)
+   local list = list_not_well(diagnosis, topo)
    for i = 1, math.min(#list, most) do
       local leaf, name = list[i], topo.router_name[list[i].router]
       local fabric = topo.fabrics and topo:fabric_at(leaf.router).name

@@ -9,8 +9,8 @@ local named = {}
 local RELEASES_MAX = 16
 
 --- The fabric of a component, where the machine has several; for a label.
-function named.fabric(topo, c)
-   return topo.fabrics and topo:fabric_of(c).name or nil
+function named.fabric(topo, component)
+   return topo.fabrics and topo:fabric_of(component).name or nil
 end
 
 local function is_known(self, component)
@@ -18,18 +18,18 @@ local function is_known(self, component)
 end
 
 -- Decided verdicts, what is left least first.
-local function slow(self)
+local function list_decided(self)
    local list = {}
    for c, k in self.diagnosis:each() do
       if verdicts.is_verdict(k.state) then
          list[#list + 1] = { c = c, left = k.left or 0, state = k.state }
       end
    end
-   table.sort(list, function(a, b)
-      if a.left ~= b.left then
-         return a.left < b.left
+   table.sort(list, function(first, second)
+      if first.left ~= second.left then
+         return first.left < second.left
       end
-      return a.c < b.c
+      return first.c < second.c
    end)
    return list
 end
@@ -40,7 +40,7 @@ function named.components(self, most)
    if not most then
       return {}, 0
    end
-   local samples, list, topo = {}, slow(self), self.site.topo
+   local samples, list, topo = {}, list_decided(self), self.site.topo
    for i = 1, math.min(#list, most) do
       local v = list[i]
       samples[i] = { v.left, labels = { component = topo.components[v.c], kind = topo:kind(v.c),
@@ -55,7 +55,7 @@ end
 -- @param most so many; false: none
 function named.losses(self, most)
    local samples, topo = {}, self.site.topo
-   for _, v in ipairs(most and slow(self) or {}) do
+   for _, v in ipairs(most and list_decided(self) or {}) do
       local k = self.diagnosis:component(v.c)
       if k.loss and #samples < most then
          samples[#samples + 1] = { k.loss.share, labels = { component = topo.components[v.c],
@@ -68,7 +68,7 @@ end
 --- How many slow and failed components, and nodes that are held back, are known (`taut ack`).
 function named.known(self)
    local components, held = 0, 0
-   for _, v in ipairs(slow(self)) do
+   for _, v in ipairs(list_decided(self)) do
       components = components + (is_known(self, self.site.topo.components[v.c]) and 1 or 0)
    end
    for _, row in pairs(self.act:held_back()) do

@@ -9,7 +9,7 @@ Times.__index = Times
 prolog_times.BOUNDS = { 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.25, 0.5, 1, 2.5 } -- seconds
 prolog_times.KINDS = { "nothing_due", "tests" }
 
-local function empty()
+local function new_histogram()
    local h = { n = 0, sum = 0 }
    for i = 1, #prolog_times.BOUNDS + 1 do
       h[i] = 0
@@ -53,18 +53,18 @@ end
 --- Samples of a Prometheus histogram.
 function Times:samples()
    local list = {}
-   local function add(suffix, kind, value, le)
+   local function add_sample(suffix, kind, value, le)
       list[#list + 1] = { value, suffix = suffix, labels = { kind = kind, le = le } }
    end
    for _, kind in ipairs(prolog_times.KINDS) do
       local h, below = self.by[kind], 0
       for i, bound in ipairs(prolog_times.BOUNDS) do
          below = below + h[i]
-         add("_bucket", kind, below, ("%g"):format(bound))
+         add_sample("_bucket", kind, below, ("%g"):format(bound))
       end
-      add("_bucket", kind, h.n, "+Inf")
-      add("_sum", kind, h.sum)
-      add("_count", kind, h.n)
+      add_sample("_bucket", kind, h.n, "+Inf")
+      add_sample("_sum", kind, h.sum)
+      add_sample("_count", kind, h.n)
    end
    return list
 end
@@ -72,7 +72,7 @@ end
 function prolog_times.new()
    local by = {}
    for _, kind in ipairs(prolog_times.KINDS) do
-      by[kind] = empty()
+      by[kind] = new_histogram()
    end
    return setmetatable({ by = by }, Times)
 end

@@ -35,19 +35,19 @@ local function host_of(peer)
    return peer:match "^%[?(.-)%]?:%d+$" or peer
 end
 
-local function refuse(self, conn, why)
+local function refuse_request(self, conn, why)
    self.refusals:note(conn:peer() or "a closed connection", why)
    conn:close()
 end
 
 ---------------------------------------------------------------- answers
 
-local function send_piece(conn, o)
-   local sealed, is_last = envelope.piece(o.key, o.text, o.next)
-   o.next = o.next + 1
+local function send_piece(conn, request)
+   local sealed, is_last = envelope.piece(request.key, request.text, request.next)
+   request.next = request.next + 1
    conn:send(wire.ANSWER, sealed)
    if is_last then
-      o.text = nil
+      request.text = nil
       conn:close()
    end
 end
@@ -61,55 +61,55 @@ function Remote:sent(conn)
 end
 
 -- The client that query.lua answers.
-local function client_of(self, conn, o)
+local function make_client(self, conn, request)
    return { reply = function(_, text)
-      o.is_done = true
-      if self.open[conn] ~= o then
-         self.under_way[o] = nil
-      elseif not o.next then
-         o.text, o.next = text, 1
-         send_piece(conn, o)
+      request.is_done = true
+      if self.open[conn] ~= request then
+         self.under_way[request] = nil
+      elseif not request.next then
+         request.text, request.next = text, 1
+         send_piece(conn, request)
       end
    end }
 end
 
 -- One piece, and over.
-local function say_no(conn, o, why)
-   send_piece(conn, { key = o.key, next = 1, text = json.encode { ok = false, error = why } })
+local function answer_no(conn, request, why)
+   send_piece(conn, { key = request.key, next = 1, text = json.encode { ok = false, error = why } })
 end
 
 ---------------------------------------------------------------- who may ask
 
 -- How many of a set there are: in all, of those that are no administrators', and whose `key` is
--- that of `o`.
-local function count(set, o, key)
+-- that of `request`.
+local function count_like(set, request, key)
    local all, of_users, same = 0, 0, 0
    for other in pairs(set) do
       all = all + 1
       of_users = of_users + (other.is_admin and 0 or 1)
-      same = same + (other[key] == o[key] and 1 or 0)
+      same = same + (other[key] == request[key] and 1 or 0)
    end
    return all, of_users, same
 end
 
 -- Is there a place for one more?
 -- @param limits { all, kept, of_host, of_user or nil }
-local function has_place(set, o, limits)
-   local all, of_users, of_host = count(set, o, "host")
-   if o.is_admin then
+local function has_place_for(set, request, limits)
+   local all, of_users, of_host = count_like(set, request, "host")
+   if request.is_admin then
       return all < limits.all
    elseif of_users >= limits.all - limits.kept or of_host >= limits.of_host then
       return false
    end
-   local _, _, of_user = count(set, o, "uid")
+   local _, _, of_user = count_like(set, request, "uid")
    return of_user < (limits.of_user or math.huge)
 end
 
-local function is_too_often(self, o)
+local function why_too_often(self, request)
    local per_minute = self.site.conf.remote.per_minute
-   if o.is_admin then
+   if request.is_admin then
       return nil
-   elseif not self.rate:take(o.uid, per_minute, USER_BURST) then
+   elseif not self.rate:take(request.uid, per_minute, USER_BURST) then
       local words = "more than %d requests a minute (remote.per_minute), or %d at once"
       return words:format(per_minute, USER_BURST)
    elseif not self.rate:take("all", ALL_PER_MINUTE, ALL_BURST) then
@@ -119,7 +119,7 @@ local function is_too_often(self, o)
 end
 
 -- As whom a request is answered.
-local function caller(self, uid, peer)
+local function find_caller(self, uid, peer)
    local host = host_of(peer)
    local name = ("%s@%s"):format(sys.user_name(uid), host)
    if not self.cluster:is_admin(uid) then
@@ -138,20 +138,20 @@ end
 local function on_request(self, conn, text, uid)
    local request, key = envelope.read(text)
    if not request then
-      return refuse(self, conn, key)
+      return refuse_request(self, conn, key)
    end
-   local o = caller(self, uid, conn:peer())
+   local o = find_caller(self, uid, conn:peer())
    o.key = key
-   local why = not has_place(self.under_way, o, OPEN) and "too many requests at once; try again"
-      or is_too_often(self, o)
+   local why = not has_place_for(self.under_way, o, OPEN) and "too many requests at once; try again"
+      or why_too_often(self, o)
    if why then
       self.refusals:note(conn:peer(), ("ASK of %s: %s"):format(o.name, why))
-      return say_no(conn, o, why)
+      return answer_no(conn, o, why)
    end
    self.open[conn], self.under_way[o] = o, true
    conn:timeout(o.is_admin and ADMIN_MS or ANSWER_MS)
    self.count = self.count + 1
-   self.query:request(client_of(self, conn, o), request, o)
+   self.query:request(make_client(self, conn, o), request, o)
 end
 
 -- Whose credential it may be, before it is decoded: root of a host has his ports to himself.
@@ -160,7 +160,7 @@ local function may_decode(self, peer)
    local o = { host = host_of(peer) }
    o.is_admin = self.addresses:is_one(self.site.conf.remote.admins, peer) and
       self.addresses:is_roots(peer)
-   if not has_place(self.decoding, o, DECODING) then
+   if not has_place_for(self.decoding, o, DECODING) then
       return nil, "too many at once"
    elseif not o.is_admin and not self.rate:take(o.host, HOST_PER_MINUTE, HOST_BURST) then
       return nil, "too often from this address"
@@ -171,21 +171,21 @@ end
 --- A frame ASK.
 function Remote:frame(conn, payload)
    if not self.site.conf.remote.ask then
-      return refuse(self, conn, "ASK: remote.ask is false")
+      return refuse_request(self, conn, "ASK: remote.ask is false")
    elseif self.seen[conn] then
-      return refuse(self, conn, "a second ASK")
+      return refuse_request(self, conn, "a second ASK")
    elseif #payload > ASK_MAX or payload:sub(1, 6) ~= "MUNGE:" then
-      return refuse(self, conn, "ASK: no credential")
+      return refuse_request(self, conn, "ASK: no credential")
    end
    local o, why = may_decode(self, conn:peer() or "")
    if not o then
-      return refuse(self, conn, "ASK: " .. why)
+      return refuse_request(self, conn, "ASK: " .. why)
    end
    self.seen[conn], self.decoding[o] = true, true
    munge.decode(payload, function(text, uid)
       self.decoding[o] = nil
       if not text then
-         refuse(self, conn, "ASK: " .. tostring(uid))
+         refuse_request(self, conn, "ASK: " .. tostring(uid))
       elseif self.seen[conn] then
          on_request(self, conn, text, uid)
       end
@@ -201,10 +201,11 @@ function Remote:gone(conn)
    end
 end
 
---- @param o { site, cluster, addresses, refusals, query }
-function remote.new(o)
-   o.seen, o.open, o.under_way, o.decoding, o.count, o.rate = {}, {}, {}, {}, 0, rate.new()
-   return setmetatable(o, Remote)
+--- @param options { site, cluster, addresses, refusals, query }
+function remote.new(options)
+   options.seen, options.open, options.under_way, options.decoding = {}, {}, {}, {}
+   options.count, options.rate = 0, rate.new()
+   return setmetatable(options, Remote)
 end
 
 return remote

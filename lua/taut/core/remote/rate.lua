@@ -8,7 +8,7 @@ Rate.__index = Rate
 
 local KNOWN_MAX = 4096 -- between two looks for those who may be forgotten
 
-local function forget(self, now)
+local function forget_idle(self, now)
    self.known = 0
    for who, free_at in pairs(self.free_at) do
       if free_at <= now then
@@ -31,7 +31,7 @@ function Rate:take(who, per_minute, burst)
    if not free_at then
       self.known = self.known + 1
       if self.known > self.limit then
-         forget(self, now)
+         forget_idle(self, now)
       end
    end
    free_at = math.max(free_at or now, now)
