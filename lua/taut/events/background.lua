@@ -19,7 +19,7 @@ local SOURCES = { ib = true, cxi = true }
 local HEADERS, ANSWERS = 1.06, 0.05
 
 -- The rail of a port; nil where that is not known.
-local function rail_of(peer, port, ports)
+local function find_rail(peer, port, ports)
    for i, e in ipairs(peer.endpoints) do
       if e["if"] == port.name then
          return i
@@ -37,7 +37,7 @@ local function rail_of(peer, port, ports)
 end
 
 -- Bytes that a port sent and received between the two readings; nil where either is not known.
-local function bytes_of(was, now)
+local function count_bytes(was, now)
    local bytes = {}
    local grown = growth.interface(counters.counts[now.source] or {}, was.values, now.values)
    for name, g in pairs(grown) do
@@ -51,24 +51,24 @@ end
 
 -- A node's part of each test on a rail: array of { result, ms, role, transport }; nil where one of
 -- them did not end well: nobody knows then what it sent.
-local function own_tests(s, n, rail)
+local function list_own_tests(session, node, rail)
    local list = {}
-   for _, t in ipairs(s.tests) do
-      local role = t.src == n and "send" or t.dst == n and "recv"
+   for _, t in ipairs(session.tests) do
+      local role = t.src == node and "send" or t.dst == node and "recv"
       if role and (t.rail or 1) == rail then
-         local r = s.results[n][role .. ":" .. t.id]
+         local r = session.results[node][role .. ":" .. t.id]
          if not r or r.error then
             return nil
          end
          list[#list + 1] = { result = r, ms = t.dur_ms, role = role, transport = endpoints.common(
-            s.peers[t.src].endpoints, s.peers[t.dst].endpoints, rail) }
+            session.peers[t.src].endpoints, session.peers[t.dst].endpoints, rail) }
       end
    end
    return list
 end
 
 -- What TCP sends over RoCE is not counted by the RDMA port.
-local function own_bytes(tests, port)
+local function count_own_bytes(tests, port)
    local own = { send = 0, recv = 0 }
    for _, t in ipairs(tests) do
       if t.transport == "ofi" or port.state.link_layer ~= "Ethernet" then
@@ -78,19 +78,20 @@ local function own_bytes(tests, port)
    return own.send, own.recv
 end
 
-local function beyond(bytes, own, other)
+local function bytes_beyond(bytes, own, other)
    return math.max(0, bytes - own * HEADERS - other * ANSWERS)
 end
 
 -- A source with stamps of its own says itself what time its growth took; it may lag.
-local function seconds_of(was, now, seconds)
+local function seconds_between(was, now, seconds)
    local a, b = was.state.t, now.state.t
    return type(a) == "number" and type(b) == "number" and b - a or seconds
 end
 
-local function add_port(tests, port, bytes, seconds)
-   local sent, received = own_bytes(tests, port)
-   local others = beyond(bytes.send, sent, received) + beyond(bytes.receive, received, sent)
+local function add_foreign_bytes(tests, port, bytes, seconds)
+   local sent, received = count_own_bytes(tests, port)
+   local others = bytes_beyond(bytes.send, sent, received) + bytes_beyond(bytes.receive,
+      received, sent)
    for _, t in ipairs(tests) do
       local share = math.floor(others * math.min(1, t.ms / 1000 / seconds))
       if port.state.link_layer == "Ethernet" and share > 0
@@ -102,7 +103,7 @@ local function add_port(tests, port, bytes, seconds)
 end
 
 -- Does any of its lines begin with one of these sources?
-local function is_rdma(told)
+local function tells_of_rdma(told)
    for source in pairs(SOURCES) do
       if ("\n" .. told):find("\n" .. source .. " ", 1, true) then
          return true
@@ -113,22 +114,22 @@ end
 
 --- Note in a node's results what others sent and received on its RDMA ports: `foreign_bytes`, where
 -- that is more than the node saw itself.
--- @param s session: tests, peers (hello_readings, readings, endpoints), results of node n
--- @param n node
+-- @param session tests, peers (hello_readings, readings, endpoints), results of the node
+-- @param node its number
 -- @param seconds between its two readings
-function background.add(s, n, seconds)
-   local peer = s.peers[n]
-   if not peer.hello_readings or not peer.readings or not is_rdma(peer.readings) then
+function background.add(session, node, seconds)
+   local peer = session.peers[node]
+   if not peer.hello_readings or not peer.readings or not tells_of_rdma(peer.readings) then
       return
    end
    local before, after = readings.ports(peer.hello_readings), readings.ports(peer.readings)
    for key, port in pairs(after) do
-      local rail = SOURCES[port.source] and before[key] and rail_of(peer, port, after)
-      local tests = rail and own_tests(s, n, rail)
-      local bytes = tests and bytes_of(before[key], port)
-      local took = bytes and seconds_of(before[key], port, seconds)
+      local rail = SOURCES[port.source] and before[key] and find_rail(peer, port, after)
+      local tests = rail and list_own_tests(session, node, rail)
+      local bytes = tests and count_bytes(before[key], port)
+      local took = bytes and seconds_between(before[key], port, seconds)
       if took and took > 0 then
-         add_port(tests, port, bytes, took)
+         add_foreign_bytes(tests, port, bytes, took)
       end
    end
 end

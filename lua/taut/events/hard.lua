@@ -9,7 +9,7 @@ local counters = require "taut.events.counters"
 local hard = {}
 
 -- States that the catalogue judges by what they were, or that mean "nothing here" at first.
-local function by_past(port, was, found)
+local function find_by_past(port, was, found)
    port.best = was and was.best or {}
    for name, value in pairs(port.state) do
       local entry = counters.of(port.source, name)
@@ -35,7 +35,7 @@ local function by_past(port, was, found)
 end
 
 -- Everything that is wrong with a port now: name → { class, have, best, left }.
-local function faults_of(port, was)
+local function find_faults(port, was)
    local reading, found = { source = port.source }, {}
    for name, value in pairs(port.state) do
       reading[name] = value
@@ -43,13 +43,13 @@ local function faults_of(port, was)
    for _, f in ipairs(counters.faults(reading)) do
       found[f.what] = { class = f.class, have = f.have, best = f.best, left = f.left }
    end
-   by_past(port, was, found)
+   find_by_past(port, was, found)
    return found
 end
 
 -- Is every state as it was when it was judged here?  Then so is what is wrong with it.  The
 -- source's own time is none.
-local function is_same(port, was)
+local function is_as_judged(port, was)
    if not (was and was.is_judged) then
       return false
    end
@@ -67,7 +67,7 @@ local function is_same(port, was)
 end
 
 -- Bytes per second that a PCIe link carries, after its line coding.
-local function pcie_Bps(port)
+local function find_pcie_Bps(port)
    local lanes, speed = port.state.lanes, port.state.speed_MTps
    if port.source ~= "pcie" or type(lanes) ~= "number" or type(speed) ~= "number" then
       return nil
@@ -75,22 +75,22 @@ local function pcie_Bps(port)
    return lanes * speed * 1e6 / 8 * (speed >= 8000 and 128 / 130 or 8 / 10)
 end
 
-local function side_of(port, name)
+local function find_side(port, name)
    local entry = counters.of(port.source, name)
    return entry and entry.side or "both"
 end
 
-local function begun(port, name, f)
-   return { what = name, class = f.class, left = f.left, have = f.have, best = f.best,
-      via = port.source,
-      have_Bps = pcie_Bps(port), side = side_of(port, name),
-      text = ("%s of %s (%s) is %s%s"):format(name, port.name, port.source, f.have,
-         f.best and (", it should be %s"):format(f.best) or "") }
+local function tell_begun(port, name, fault)
+   return { what = name, class = fault.class, left = fault.left, have = fault.have,
+      best = fault.best, via = port.source,
+      have_Bps = find_pcie_Bps(port), side = find_side(port, name),
+      text = ("%s of %s (%s) is %s%s"):format(name, port.name, port.source, fault.have,
+         fault.best and (", it should be %s"):format(fault.best) or "") }
 end
 
-local function over(port, name)
+local function tell_over(port, name)
    return { what = name, class = "harmless", left = 1, have = port.state[name],
-      side = side_of(port, name),
+      side = find_side(port, name),
       text = ("%s of %s (%s) is %s: as it should be again"):format(name, port.name, port.source,
          port.state[name]) }
 end
@@ -100,22 +100,26 @@ local GT = 1000 -- MT/s
 -- By source and state: how what was found is said in the 14 characters that a drain's reason has
 -- for it.
 local HEADS = {
-   ["pcie lanes"] = function(e) return ("PCIe x%d of x%d"):format(e.have, e.best) end,
-   ["pcie speed_MTps"] = function(e)
-      return ("PCIe %g/%g GT"):format(e.have / GT, e.best / GT)
+   ["pcie lanes"] = function(evidence)
+      return ("PCIe x%d of x%d"):format(evidence.have, evidence.best)
    end,
-   ["pcie width"] = function(e) -- of the kernel's log
-      return "PCIe " .. e.have:match "x%d+" .. " of " .. e.best:match "x%d+"
+   ["pcie speed_MTps"] = function(evidence)
+      return ("PCIe %g/%g GT"):format(evidence.have / GT, evidence.best / GT)
    end,
-   ["netdev speed_Mbps"] = function(e)
-      return ("%g of %gGb/s"):format(e.have / 1000, e.best / 1000)
+   ["pcie width"] = function(evidence) -- of the kernel's log
+      return "PCIe " .. evidence.have:match "x%d+" .. " of " .. evidence.best:match "x%d+"
    end,
-   ["ib rate_Mbps"] = function(e) return ("%g of %gGb/s"):format(e.have / 1000, e.best / 1000) end,
-   ["fabric width"] = function(e)
-      return "IB " .. e.have:match "^%S+" .. " of " .. e.best:match "^%S+"
+   ["netdev speed_Mbps"] = function(evidence)
+      return ("%g of %gGb/s"):format(evidence.have / 1000, evidence.best / 1000)
    end,
-   ["fabric speed"] = function(e)
-      return "IB " .. e.have:match "%S+$" .. " of " .. e.best:match "%S+$"
+   ["ib rate_Mbps"] = function(evidence)
+      return ("%g of %gGb/s"):format(evidence.have / 1000, evidence.best / 1000)
+   end,
+   ["fabric width"] = function(evidence)
+      return "IB " .. evidence.have:match "^%S+" .. " of " .. evidence.best:match "^%S+"
+   end,
+   ["fabric speed"] = function(evidence)
+      return "IB " .. evidence.have:match "%S+$" .. " of " .. evidence.best:match "%S+$"
    end,
    ["fabric silent"] = function() return "IB silent" end,
    ["fabric link"] = function() return "IB link lost" end,
@@ -124,11 +128,11 @@ local HEADS = {
 hard.HEAD_MAX = 14
 
 --- What was found, as the head of a drain's reason: "PCIe x8 of x16".
--- @param e evidence: what, via (source of a node's reading) or source, have, best
+-- @param evidence what, via (source of a node's reading) or source, have, best
 -- @return text of at most 14 characters, or nil where the kind and what is left say more
-function hard.head(e)
-   local make = HEADS[("%s %s"):format(e.via or e.source, e.what)]
-   local ok, text = pcall(make or error, e) -- have and best come from outside
+function hard.head(evidence)
+   local make = HEADS[("%s %s"):format(evidence.via or evidence.source, evidence.what)]
+   local ok, text = pcall(make or error, evidence) -- have and best come from outside
    return ok and #text <= hard.HEAD_MAX and text:match "^[%g ]+$" or nil
 end
 
@@ -140,20 +144,20 @@ function hard.changed(before, now, fn)
    for key, port in pairs(now) do
       local was = before[key]
       port.is_judged = true
-      if is_same(port, was) then
+      if is_as_judged(port, was) then
          port.faults, port.best = was.faults, was.best
          goto continue
       end
       local stood = was and was.faults or {}
-      port.faults = faults_of(port, was)
+      port.faults = find_faults(port, was)
       for name, f in pairs(port.faults) do
          if not stood[name] or math.abs((f.left or 1) - (stood[name].left or 1)) > 1e-3 then
-            fn(port, begun(port, name, f))
+            fn(port, tell_begun(port, name, f))
          end
       end
       for name, f in pairs(stood) do
          if not port.faults[name] and port.state[name] ~= nil then
-            fn(port, over(port, name))
+            fn(port, tell_over(port, name))
          elseif not port.faults[name] then
             port.faults[name] = f -- it was not read: what stood, stands
          end

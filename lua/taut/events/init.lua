@@ -23,26 +23,28 @@ local LINES = 20 -- in the log, of one batch
 
 -- What one observation leaves of a component: a PCIe link takes only what the network has more of.
 -- Where nobody knows what the network has, that is what it says of itself.
-local function left_of(o, capacity)
-   if o.have_Bps and o.left and o.left < 1 and capacity < math.huge then
-      return math.min(1, o.have_Bps / capacity)
+local function find_capacity_left(observation, capacity)
+   if observation.have_Bps and observation.left and observation.left < 1
+      and capacity < math.huge then
+      return math.min(1, observation.have_Bps / capacity)
    end
-   return o.left
+   return observation.left
 end
 
-local function origin_of(o)
-   return ("%s %s"):format(o.source, o.origin or ("%s %s"):format(o.interface or o.port or "",
-      o.what)):sub(1, 200)
+local function name_origin(observation)
+   local origin = observation.origin
+      or ("%s %s"):format(observation.interface or observation.port or "", observation.what)
+   return ("%s %s"):format(observation.source, origin):sub(1, 200)
 end
 
 --- Capacity left of a component by all that stands: lost lanes add up over the tiles of a link,
 -- of everything else the worst counts.
 -- @param census (optional) of events/peers.lua: leave out what most of its peers have, too
 -- @return share (1 where nothing stands), and the worst piece of evidence
-function Events:left(c, census)
+function Events:left(component, census)
    local lanes, worst = 0, nil
-   for _, e in pairs(self.standing[c] or {}) do
-      if peers.is_own(census, c, e) then
+   for _, e in pairs(self.standing[component] or {}) do
+      if peers.is_own(census, component, e) then
          lanes = lanes + (e.what == "lanes" and e.source == "netwatch" and 1 - e.left or 0)
          if not worst or e.left < worst.left or e.left == worst.left and e.text < worst.text then
             worst = e
@@ -76,49 +78,54 @@ function Events:review()
    end
 end
 
-local function set_evidence(self, c, origin, e)
-   local all = self.standing[c] or {}
-   all[origin] = e
-   self.standing[c] = next(all) and all or nil
-   self.news[c] = true
-   local name = self.topo.components[c]
-   if e then
-      self.journal:add("evidence", { component = name, origin = origin, data = json.encode(e) })
+local function set_evidence(self, component, origin, evidence)
+   local all = self.standing[component] or {}
+   all[origin] = evidence
+   self.standing[component] = next(all) and all or nil
+   self.news[component] = true
+   local name = self.topo.components[component]
+   if evidence then
+      self.journal:add("evidence", { component = name, origin = origin,
+         data = json.encode(evidence) })
    else
       self.journal:add("forget_evidence", { component = name, origin = origin })
    end
 end
 
-local function take_evidence(self, o, c)
+local function take_evidence(self, observation, component)
    local topo = self.topo
-   local left = left_of(o, topo.open and topo.open[c] and math.huge or topo.capacity[c])
-   if left and o.source == "fabric" then -- of one plane of one of the cables that are one link
-      left = 1 - (1 - left) / ((topo.planes[c] or 1) * (topo.cables[c] or 1))
+   local left = find_capacity_left(observation, topo.open and topo.open[component] and math.huge
+      or topo.capacity[component])
+   if left and observation.source == "fabric" then
+      -- of one plane of one of the cables that are one link
+      left = 1 - (1 - left) / ((topo.planes[component] or 1) * (topo.cables[component] or 1))
    end
    if not left then
       return
    end
-   local origin = origin_of(o)
-   local stood = (self.standing[c] or {})[origin]
-   if stood and o.to < (stood.at or 0) then
+   local origin = name_origin(observation)
+   local stood = (self.standing[component] or {})[origin]
+   if stood and observation.to < (stood.at or 0) then
       return -- an old log: what is known is newer
    elseif left < 1 then
-      set_evidence(self, c, origin, { left = left, what = o.what, source = o.source,
-         since = stood and stood.since or o.to, at = o.to, text = o.text,
-         via = o.via or o.source_kind, have = o.have, best = o.best })
+      set_evidence(self, component, origin, { left = left, what = observation.what,
+         source = observation.source, since = stood and stood.since or observation.to,
+         at = observation.to, text = observation.text,
+         via = observation.via or observation.source_kind, have = observation.have,
+         best = observation.best })
    elseif stood then
-      set_evidence(self, c, origin, nil)
+      set_evidence(self, component, origin, nil)
    end
 end
 
 -- A kernel tells of a narrow PCIe link as it finds it, and never that it is wide again: what it
 -- told before the node booted is over.
-local function note_boot(self, o)
+local function note_boot(self, observation)
    local topo = self.topo
-   local n = o.what == "boot" and topo.node_id[o.node]
+   local n = observation.what == "boot" and topo.node_id[observation.node]
    for _, c in ipairs(n and numbering.ports_of_node(#topo.nodes, n, topo.rails) or {}) do
       for origin, s in pairs(self.standing[c] or {}) do
-         if s.source == "kernel" and s.via == "pcie" and (s.at or 0) < (o.from or 0) then
+         if s.source == "kernel" and s.via == "pcie" and (s.at or 0) < (observation.from or 0) then
             set_evidence(self, c, origin, nil)
          end
       end
@@ -126,23 +133,23 @@ local function note_boot(self, o)
 end
 
 -- What anybody may have written is an event and no evidence.
-local function note_components(self, o)
-   if o.untrusted then
+local function note_components(self, observation)
+   if observation.untrusted then
       return
    end
-   note_boot(self, o)
-   for _, name in ipairs(o.components) do
+   note_boot(self, observation)
+   for _, name in ipairs(observation.components) do
       local c = self.topo.component_id[name]
       if c then
-         if o.class == "fatal" or o.class == "degrading" then
-            self.blamed[c] = math.max(self.blamed[c] or 0, o.to)
+         if observation.class == "fatal" or observation.class == "degrading" then
+            self.blamed[c] = math.max(self.blamed[c] or 0, observation.to)
          end
-         take_evidence(self, o, c)
+         take_evidence(self, observation, c)
       end
    end
 end
 
-local function say(self, list)
+local function log_observations(self, list)
    for i, o in ipairs(list) do
       if i > LINES then
          sys.log("notice", ("and %d more events; `taut events` has them"):format(#list - LINES))
@@ -155,7 +162,7 @@ local function say(self, list)
 end
 
 -- The site's node-name map, read again when the configuration is.
-local function map_of(self)
+local function read_guid_names(self)
    local path = self.names
    if self.map_path ~= path then
       self.map_path, self.guid_names = path, path and guid_names.read(path) or nil
@@ -170,13 +177,13 @@ function Events:take(list, quiet)
    local now, ahead = loop.time(), loop.ahead()
    for _, o in ipairs(list) do
       o.from, o.to = o.from and o.from - ahead, o.to - ahead -- logs have the wall clock's times
-      names.resolve(o, self.topo, map_of(self), self.rails)
+      names.resolve(o, self.topo, read_guid_names(self), self.rails)
       o.jobs = o.jobs or json.array(jobs.of(o, self.cluster, self.topo, now))
       note_components(self, o)
       self.journal:add("observation", o)
    end
    if not quiet then
-      say(self, list)
+      log_observations(self, list)
    end
    self:review()
 end
@@ -186,26 +193,29 @@ local TEXTS = { "source", "what", "class", "text", "scope", "node", "port", "far
 local CLASSES = { fatal = true, degrading = true, congestion = true, harmless = true }
 
 -- Why this is no observation of a log, or nil.
-local function not_from_log(o)
-   if type(o) ~= "table" or not ingest.formats[o.source] then
+local function why_not_from_log(observation)
+   if type(observation) ~= "table" or not ingest.formats[observation.source] then
       return "source: expected one of " .. table.concat(ingest.names(), ", ")
-   elseif type(o.to) ~= "number" or not CLASSES[o.class] or type(o.what) ~= "string"
-      or type(o.text) ~= "string" then
+   elseif type(observation.to) ~= "number" or not CLASSES[observation.class]
+      or type(observation.what) ~= "string" or type(observation.text) ~= "string" then
       return "expected to, class, what and text"
-   elseif o.left ~= nil and (type(o.left) ~= "number" or o.left < 0 or o.left > 1) then
+   elseif observation.left ~= nil and (type(observation.left) ~= "number" or observation.left < 0
+      or observation.left > 1) then
       return "left: expected 0 to 1"
-   elseif o.untrusted ~= nil and o.untrusted ~= true then
+   elseif observation.untrusted ~= nil and observation.untrusted ~= true then
       return "untrusted: expected true"
    end
    for _, name in ipairs(TEXTS) do
-      if o[name] ~= nil and (type(o[name]) ~= "string" or #o[name] > 1000) then
+      if observation[name] ~= nil and (type(observation[name]) ~= "string"
+         or #observation[name] > 1000) then
          return name .. ": expected a text"
       end
    end
-   if o.at ~= nil and type(o.at) ~= "table" or o.jobs ~= nil or o.components ~= nil then
+   if observation.at ~= nil and type(observation.at) ~= "table" or observation.jobs ~= nil
+      or observation.components ~= nil then
       return "at: expected an object; jobs and components are tautd's to find"
    end
-   for k, v in pairs(o.at or {}) do
+   for k, v in pairs(observation.at or {}) do
       if type(v) ~= "string" and (k ~= "port" or math.type(v) ~= "integer") then
          return "at: expected texts"
       end
@@ -216,7 +226,7 @@ end
 -- @return how many were taken; or nil and what is wrong with one: then none is
 function Events:record(list)
    for i, o in ipairs(list) do
-      local why = not_from_log(o)
+      local why = why_not_from_log(o)
       if why then
          return nil, ("event %d: %s"):format(i, why)
       end
@@ -243,16 +253,16 @@ function Events:stored(list)
       end
       note_components(self, o)
    end
-   say(self, list)
+   log_observations(self, list)
    self:review()
 end
 
 -- Only fields that others count on; what a database says may be damaged.
-local function restored(e)
-   e.text = type(e.text) == "string" and e.text or "unknown"
-   e.what = type(e.what) == "string" and e.what or "unknown"
-   e.since = type(e.since) == "number" and e.since or 0
-   return e
+local function repair_restored(evidence)
+   evidence.text = type(evidence.text) == "string" and evidence.text or "unknown"
+   evidence.what = type(evidence.what) == "string" and evidence.what or "unknown"
+   evidence.since = type(evidence.since) == "number" and evidence.since or 0
+   return evidence
 end
 
 -- One row; of a component that is called otherwise, or is no more, it is written anew.
@@ -264,7 +274,7 @@ local function restore_evidence(self, row, name)
    end
    if c and type(e) == "table" and type(e.left) == "number" then
       self.standing[c] = self.standing[c] or {}
-      e = self.standing[c][row.origin] or restored(e)
+      e = self.standing[c][row.origin] or repair_restored(e)
       self.standing[c][row.origin], self.news[c] = e, true
       if now ~= row.component then
          self.journal:add("evidence", { component = now, origin = row.origin,
@@ -292,13 +302,13 @@ function Events:restore(rows, blamed, name)
 end
 
 --- What stands against a component, for answers: array of { component, left, what, since, text }.
-function Events:evidence_of(c)
+function Events:evidence_of(component)
    local list = json.array {}
-   for origin, e in pairs(self.standing[c] or {}) do
-      list[#list + 1] = { component = self.topo.components[c], origin = origin, left = e.left,
-         what = e.what, since = e.since, text = e.text }
+   for origin, e in pairs(self.standing[component] or {}) do
+      list[#list + 1] = { component = self.topo.components[component], origin = origin,
+         left = e.left, what = e.what, since = e.since, text = e.text }
    end
-   table.sort(list, function(a, b) return a.origin < b.origin end)
+   table.sort(list, function(first, second) return first.origin < second.origin end)
    return list
 end
 
@@ -309,21 +319,21 @@ function Events:evidence()
       local of_one = self:evidence_of(c)
       table.move(of_one, 1, #of_one, #list + 1, list)
    end
-   table.sort(list, function(a, b)
-      return a.left < b.left or a.left == b.left and a.component .. a.origin
-         < b.component .. b.origin
+   table.sort(list, function(first, second)
+      return first.left < second.left or first.left == second.left
+         and first.component .. first.origin < second.component .. second.origin
    end)
    return list
 end
 
 --- Did anything speak against a component since then, or does it still?
-function Events:accuses(c, since)
-   return self.standing[c] ~= nil or (self.blamed[c] or -math.huge) >= since
+function Events:accuses(component, since)
+   return self.standing[component] ~= nil or (self.blamed[component] or -math.huge) >= since
 end
 
 --- Was nothing said of it within the last `seconds`, and does nothing stand?
-function Events:is_clean(c, now, seconds)
-   return not self:accuses(c, now - seconds)
+function Events:is_clean(component, now, seconds)
+   return not self:accuses(component, now - seconds)
 end
 
 --- Components that something spoke against, now or before: a set.
@@ -338,17 +348,17 @@ function Events:accused()
 end
 
 --- The configuration was read again.
--- @param o { topology, names }
-function Events:reload(o)
-   self.topo, self.names = o.topology, o.names
+-- @param options { topology, names }
+function Events:reload(options)
+   self.topo, self.names = options.topology, options.names
 end
 
---- @param o { topology, cluster, diagnosis, journal, names = path of a node-name map or nil,
+--- @param options { topology, cluster, diagnosis, journal, names = path of a node-name map or nil,
 --   hear = function(changes, touched), called with what changed in the diagnosis }
-function events.new(o)
-   return setmetatable({ topo = o.topology, cluster = o.cluster, diagnosis = o.diagnosis,
-      journal = o.journal, names = o.names, hear = o.hear, standing = {}, news = {}, blamed = {},
-      rails = {}, taken = 0 }, Events)
+function events.new(options)
+   return setmetatable({ topo = options.topology, cluster = options.cluster,
+      diagnosis = options.diagnosis, journal = options.journal, names = options.names,
+      hear = options.hear, standing = {}, news = {}, blamed = {}, rails = {}, taken = 0 }, Events)
 end
 
 return events

@@ -20,26 +20,26 @@ local NODE_BURST, NODE_EACH_S = 256, 10
 local SAY_S = 3600 -- between two words about that
 
 -- Every name somebody may ask for: components, the node, the ports at both ends.
-local function places_of(o)
+local function list_places(observation)
    local set, list = {}, {}
-   local function add(name)
+   local function add_place(name)
       if type(name) == "string" and not set[name] and #list < PLACES then
          set[name] = true
          list[#list + 1] = name
       end
    end
-   add(o.node)
-   for _, name in ipairs(o.components or {}) do
-      add(name)
+   add_place(observation.node)
+   for _, name in ipairs(observation.components or {}) do
+      add_place(name)
    end
-   add(o.port)
-   add(o.far)
+   add_place(observation.port)
+   add_place(observation.far)
    return list
 end
 
-local function add_observation(sql, o)
+local function add_observation(sql, observation)
    local row, more = {}, {}
-   for field, v in pairs(o) do
+   for field, v in pairs(observation) do
       if v ~= json.null then
          if FIELDS[field] then
             row[FIELDS[field]] = v
@@ -51,10 +51,10 @@ local function add_observation(sql, o)
    row.more = next(more) and json.encode(more) or nil
    sql.put("observation", row)
    local id = sql.last_id()
-   for _, place in ipairs(places_of(o)) do
+   for _, place in ipairs(list_places(observation)) do
       sql.put_new("observation_place", { place = place, observation = id })
    end
-   for i, job in ipairs(o.jobs or {}) do
+   for i, job in ipairs(observation.jobs or {}) do
       if i <= JOBS then
          sql.put_new("observation_job", { job = job, observation = id })
       end
@@ -64,7 +64,7 @@ end
 
 -- What a job's prolog read on this node, which its epilog is held against: nearly always the node's
 -- reading before, or, where others came in between, what was put aside.
-local function first_of(sql, row, state)
+local function take_prolog(sql, row, state)
    if readings.is_prolog_of(state, row) then
       return state
    end
@@ -88,7 +88,7 @@ end
 
 -- An epilog's sample: what the counters grew by since the job's prolog.
 local function add_growth(sql, row, told, state)
-   local first = first_of(sql, row, state)
+   local first = take_prolog(sql, row, state)
    if not first then
       return -- no prolog was heard
    end
@@ -221,20 +221,20 @@ local SELECT = "SELECT o.*, (SELECT %s FROM observation_job j WHERE" ..
    " WHERE p.observation = o.id) AS places FROM observation o "
 
 -- Conditions of a question: text, values.
-local function conditions(a)
-   local list, values = { "o.time >= ?" }, { a.since or 0 }
-   local function add(text, value)
+local function make_conditions(args)
+   local list, values = { "o.time >= ?" }, { args.since or 0 }
+   local function add_condition(text, value)
       if value ~= nil then
          list[#list + 1] = text
          values[#values + 1] = value
       end
    end
    local at = "o.id IN (SELECT observation FROM observation_place WHERE place = ?)"
-   add(at, a.node)
-   add(at, a.link)
-   add("o.id IN (SELECT observation FROM observation_job WHERE job = ?)", a.job)
-   add("o.time <= ?", a.till)
-   if a.worse_than_harmless then
+   add_condition(at, args.node)
+   add_condition(at, args.link)
+   add_condition("o.id IN (SELECT observation FROM observation_job WHERE job = ?)", args.job)
+   add_condition("o.time <= ?", args.till)
+   if args.worse_than_harmless then
       list[#list + 1] = "o.class <> 'harmless'"
    end
    return table.concat(list, " AND "), values
@@ -242,37 +242,37 @@ end
 
 --- Queries: name → fn(sql, args).
 keep.queries = {
-   observations = function(sql, a)
-      local where, values = conditions(a)
-      values[#values + 1] = a.limit or 1000
+   observations = function(sql, args)
+      local where, values = make_conditions(args)
+      values[#values + 1] = args.limit or 1000
       return sql.rows_of(SELECT:format(sql.joined "job", sql.joined "place") .. "WHERE " ..
          where .. " ORDER BY o.time DESC, o.id DESC LIMIT ?", table.unpack(values))
    end,
-   growth_of_job = function(sql, a)
+   growth_of_job = function(sql, args)
       return sql.rows_of("SELECT * FROM growth WHERE job = ? ORDER BY node, interface, source",
-         a.job)
+         args.job)
    end,
    -- Of its last start, added up here: one row { summary, nodes } of summary.of.
-   usage_of_job = function(sql, a)
+   usage_of_job = function(sql, args)
       local rows = sql.rows_of("SELECT node, interface, source, seconds, note, counters FROM" ..
          " growth WHERE job = ? AND restart = (SELECT MAX(restart) FROM growth WHERE job = ?)" ..
-         " ORDER BY node, interface, source", a.job, a.job)
+         " ORDER BY node, interface, source", args.job, args.job)
       for _, row in ipairs(rows) do
          row.counters = json.decode(row.counters)
       end
       local s, nodes = summary.of(rows)
-      return { { summary = s, nodes = tables.map(nodes, function(n)
-         return { node = n.node, seconds = n.seconds, sent = n.sent, received = n.received,
-            cpu_s = n.cpu_s }
+      return { { summary = s, nodes = tables.map(nodes, function(node)
+         return { node = node.node, seconds = node.seconds, sent = node.sent,
+            received = node.received, cpu_s = node.cpu_s }
       end) } }
    end,
    evidence = function(sql) return sql.rows_of("SELECT * FROM evidence") end,
    log_positions = function(sql) return sql.rows_of("SELECT * FROM log_position") end,
    -- Components that something spoke against in a while, so that they are not called clean.
-   blamed = function(sql, a)
+   blamed = function(sql, args)
       return sql.rows_of("SELECT place, MAX(o.time) AS time FROM observation o JOIN" ..
          " observation_place p ON p.observation = o.id WHERE o.time >= ? AND o.class IN" ..
-         " ('fatal', 'degrading') GROUP BY place", a.since)
+         " ('fatal', 'degrading') GROUP BY place", args.since)
    end,
 }
 

@@ -11,7 +11,7 @@ function meaning.entry(source, name)
 end
 
 -- Counters that the catalogue does not know, by what such names usually say.
-local function guess(name)
+local function guess_kind(name)
    if name:find "err" or name:find "drop" or name:find "discard" or name:find "carrier" then
       return "error"
    elseif name:find "stall" or name:find "wait" or name:find "pause" then
@@ -25,7 +25,7 @@ end
 function meaning.kind(source, name)
    local entry = meaning.entry(source, name)
    if not entry then
-      return guess(name), 1, name:find "tx" and "send" or "receive"
+      return guess_kind(name), 1, name:find "tx" and "send" or "receive"
    elseif entry.class == "traffic" then
       return entry.unit == "bytes" and "bytes" or nil, entry.times or 1, entry.side
    elseif entry.class == "fatal" or entry.class == "degrading" then

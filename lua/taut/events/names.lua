@@ -9,7 +9,7 @@ local guid_names = require "taut.topology.import.ib.guids"
 local names = {}
 
 -- A router by a Gemini's name: where the topology lays out cabinets, or calls routers so.
-local function gemini(topo, name)
+local function find_gemini(topo, name)
    local known = topo:router_named(name)
    if known then
       return known
@@ -20,14 +20,14 @@ local function gemini(topo, name)
    return r and topo.router_name[r] and topo.layout.cname(r) == name and r or nil
 end
 
-local function port_of(topo, router, port)
+local function find_port(topo, router, port)
    local name = router and topo.router_name[router] and ("%s/%s"):format(topo.router_name[router],
       port)
    return name and topo.component_id[name] and name or nil
 end
 
 -- A node's tx and rx; of several rails nobody knows which is meant.
-local function endpoint(topo, node)
+local function list_endpoints(topo, node)
    if topo.node_id[node] and (topo.rails or 1) == 1 then
       return { node .. "/tx", node .. "/rx" }
    end
@@ -38,13 +38,14 @@ end
 -- test, such as the one for administration, none.  What is over ends evidence from before that was
 -- known, too.  A card of which a log has only the PCI address may be any: the node tells of the
 -- tested ones itself.
-local function of_interface(o, topo, rails)
-   local rail = rails and o.at.interface and rails[o.at.interface]
+local function list_of_interface(observation, topo, rails)
+   local rail = rails and observation.at.interface and rails[observation.at.interface]
    if rail and (topo.rails or 1) > 1 then
-      local name = ("%s:%d"):format(o.node, rail)
+      local name = ("%s:%d"):format(observation.node, rail)
       return topo.component_id[name .. "/tx"] and { name .. "/tx", name .. "/rx" } or {}
-   elseif rail or not rails or not (o.at.interface or o.at.pci) or o.left == 1 then
-      return endpoint(topo, o.node)
+   elseif rail or not rails or not (observation.at.interface or observation.at.pci)
+      or observation.left == 1 then
+      return list_endpoints(topo, observation.node)
    end
    return {}
 end
@@ -57,75 +58,80 @@ local function strip_domain(topo, host)
    return short and topo.node_id[short] and short or host
 end
 
-local function of_gemini(o, topo)
-   local component = port_of(topo, gemini(topo, o.at.gemini), o.at.direction)
-   o.components = { component }
+local function name_gemini(observation, topo)
+   local component = find_port(topo, find_gemini(topo, observation.at.gemini),
+      observation.at.direction)
+   observation.components = { component }
 end
 
-local function of_host(o, topo, rails)
-   o.node = strip_domain(topo, o.at.host)
-   o.components = of_interface(o, topo, rails[o.node])
+local function name_host(observation, topo, rails)
+   observation.node = strip_domain(topo, observation.at.host)
+   observation.components = list_of_interface(observation, topo, rails[observation.node])
 end
 
 -- A GUID is called as the node-name map calls it, or as Taut calls what has no other name.
-local function of_guid(o, topo, map)
-   local name = map and map[o.at.guid] or o.at.name
+local function name_guid(observation, topo, map)
+   local name = map and map[observation.at.guid] or observation.at.name
    local host = name and guid_names.host(name)
    if host and topo.node_id[strip_domain(topo, host)] then
-      o.scope, o.node = "node", strip_domain(topo, host)
-      o.components = endpoint(topo, o.node)
+      observation.scope, observation.node = "node", strip_domain(topo, host)
+      observation.components = list_endpoints(topo, observation.node)
       return
    end
-   local router = topo.other_planes[o.at.guid] or map and map[o.at.guid] or name
-      or "S-" .. o.at.guid:sub(3)
-   o.scope, o.port = "link", o.at.port and ("%s/%d"):format(router, o.at.port) or router
-   o.components = { o.at.port and port_of(topo, topo:router_named(router), o.at.port) }
+   local router = topo.other_planes[observation.at.guid] or map and map[observation.at.guid] or name
+      or "S-" .. observation.at.guid:sub(3)
+   observation.scope, observation.port = "link", observation.at.port
+      and ("%s/%d"):format(router, observation.at.port) or router
+   observation.components = { observation.at.port and find_port(topo, topo:router_named(router),
+      observation.at.port) }
 end
 
 -- A counter of the router that a node hangs on: what it sends, or what the one before it does.
-local function of_direction(o, topo)
-   local n, name = topo.node_id[o.node], nil
+local function name_direction(observation, topo)
+   local n, name = topo.node_id[observation.node], nil
    for rail = 1, n and (topo.rails or 1) or 0 do -- of several fabrics one has such a router
-      name = name or port_of(topo, topo:router(n, rail), o.direction)
+      name = name or find_port(topo, topo:router(n, rail), observation.direction)
    end
-   if name and o.side == "receive" then
+   if name and observation.side == "receive" then
       local back = topo:opposite(topo.component_id[name])
       name = back and topo.components[back] or nil
    end
-   o.components, o.scope = { name }, "link"
-   o.origin = ("%s %s"):format(o.interface or "", o.what)
+   observation.components, observation.scope = { name }, "link"
+   observation.origin = ("%s %s"):format(observation.interface or "", observation.what)
 end
 
 -- Seen by a sweep at a switch of another plane: of the one that stands for it, the same port.
-local function of_plane(o, topo)
-   local name = port_of(topo, topo:router_named(topo.other_planes[o.guid]), o.number)
+local function name_plane(observation, topo)
+   local name = find_port(topo, topo:router_named(topo.other_planes[observation.guid]),
+      observation.number)
    local back = name and topo:opposite(topo.component_id[name])
-   for i, c in ipairs(o.components or {}) do
+   for i, c in ipairs(observation.components or {}) do
       if not topo.component_id[c] then
-         o.components[i] = c == o.port and name or back and topo.components[back] or c
+         observation.components[i] = c == observation.port and name or back
+            and topo.components[back] or c
       end
    end
 end
 
 --- Name the components an observation is about.
--- @param o observation; its `at` (of a log's line) is used up
+-- @param observation its `at` (of a log's line) is used up
 -- @param map GUID → name of the site's node-name map, or nil
 -- @param rails node → map interface → rail, of nodes that told; or nil
-function names.resolve(o, topo, map, rails)
-   local at = o.at
+function names.resolve(observation, topo, map, rails)
+   local at = observation.at
    if at and at.gemini then
-      of_gemini(o, topo)
+      name_gemini(observation, topo)
    elseif at and at.host then
-      of_host(o, topo, rails or {})
+      name_host(observation, topo, rails or {})
    elseif at and at.guid then
-      of_guid(o, topo, map)
-   elseif o.direction and o.node then
-      of_direction(o, topo)
-   elseif o.guid and o.number and topo.other_planes[o.guid] then
-      of_plane(o, topo)
+      name_guid(observation, topo, map)
+   elseif observation.direction and observation.node then
+      name_direction(observation, topo)
+   elseif observation.guid and observation.number and topo.other_planes[observation.guid] then
+      name_plane(observation, topo)
    end
-   o.at, o.direction = nil, nil
-   o.components = o.components or {}
+   observation.at, observation.direction = nil, nil
+   observation.components = observation.components or {}
 end
 
 return names

@@ -12,11 +12,12 @@ local LIMIT, LIMIT_MOST = 1000, 100000
 local JOB_MOST = (1 << 32) - 1
 
 -- A counter of the router's is given its component after it was stored.
-local function name_components(o, topo)
-   if #(o.components or {}) == 0 then
-      o.components = json.array {}
-      for _, place in ipairs(o.places) do
-         o.components[#o.components + 1] = topo.component_id[place] and place or nil
+local function name_components(observation, topo)
+   if #(observation.components or {}) == 0 then
+      observation.components = json.array {}
+      for _, place in ipairs(observation.places) do
+         observation.components[#observation.components + 1] = topo.component_id[place]
+            and place or nil
       end
    end
 end
@@ -58,21 +59,21 @@ function Observations:unpack(rows, uid, job)
    return list
 end
 
-local function whole(v, least, most)
-   return math.type(v) == "integer" and v >= least and v <= most
+local function is_whole_within(value, least, most)
+   return math.type(value) == "integer" and value >= least and value <= most
 end
 
 -- Names as the store's places know them, and numbers that there are.
-local function check(topo, args)
+local function check_args(topo, args)
    if args.node and not topo.node_id[args.node] then
       local names = hostlist.expand(tostring(args.node), 2)
       return nil, ("'%s' is no node of the topology%s"):format(tostring(args.node):sub(1, 100),
          names and #names > 1 and " (one node, not a list)" or "")
    elseif args.link and type(args.link) ~= "string" then
       return nil, "link: expected a name"
-   elseif args.job ~= nil and not whole(args.job, 1, JOB_MOST) then
+   elseif args.job ~= nil and not is_whole_within(args.job, 1, JOB_MOST) then
       return nil, ("job: expected 1 to %d"):format(JOB_MOST)
-   elseif args.limit ~= nil and not whole(args.limit, 1, LIMIT_MOST) then
+   elseif args.limit ~= nil and not is_whole_within(args.limit, 1, LIMIT_MOST) then
       return nil, ("limit: expected 1 to %d"):format(LIMIT_MOST)
    end
    return true
@@ -85,12 +86,12 @@ end
 -- @param reply function({ observations (the latest first), more (there are others before), now })
 --   or reply(nil, why)
 function Observations:list(args, uid, may_see, reply)
-   local ok, err = check(self.topo, args)
+   local ok, err = check_args(self.topo, args)
    if not ok then
       return reply(nil, err)
    end
    local job, limit = args.job, args.limit or LIMIT
-   local function ask()
+   local function ask_store()
       self.journal:flush()
       self.journal:query("observations", { node = args.node, link = args.link, job = job,
          since = type(args.since) == "number" and args.since or 0,
@@ -105,20 +106,20 @@ function Observations:list(args, uid, may_see, reply)
       end)
    end
    if not job then
-      return ask()
+      return ask_store()
    end
    may_see(job, function(may, why)
       if not may then
          return reply(nil, why)
       end
-      ask()
+      ask_store()
    end)
 end
 
---- @param o { topology, cluster, journal }
-function observations.new(o)
-   return setmetatable({ topo = o.topology, cluster = o.cluster, journal = o.journal },
-      Observations)
+--- @param options { topology, cluster, journal }
+function observations.new(options)
+   return setmetatable({ topo = options.topology, cluster = options.cluster,
+      journal = options.journal }, Observations)
 end
 
 return observations

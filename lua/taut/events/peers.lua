@@ -5,13 +5,14 @@ local peers = {}
 
 local SAME = 0.01 -- shares that differ less are the same
 
-local function is_compared(e)
-   return e.via == "pcie"
+local function is_compared_kind(evidence)
+   return evidence.via == "pcie"
 end
 
 -- What is compared: one finding in one class.
-local function key_of(topo, c, e)
-   return ("%s %s %d"):format(topo:class(c), e.what, math.floor(e.left / SAME + 0.5))
+local function finding_key(topo, component, evidence)
+   return ("%s %s %d"):format(topo:class(component), evidence.what,
+      math.floor(evidence.left / SAME + 0.5))
 end
 
 --- Count: of each class the components whose node was heard, or of which something stands; and how
@@ -23,8 +24,8 @@ function peers.census(topo, standing, heard)
    local same, known, any = {}, {}, false
    for c, all in pairs(standing) do
       for _, e in pairs(all) do
-         if is_compared(e) and topo:node_of(c) then
-            local key = key_of(topo, c, e)
+         if is_compared_kind(e) and topo:node_of(c) then
+            local key = finding_key(topo, c, e)
             same[key], any = (same[key] or 0) + 1, true
          end
       end
@@ -44,11 +45,12 @@ end
 
 --- Is what was found the component's own, or is it so with most of its peers, as far as known?
 -- @param census of peers.census, or nil
-function peers.is_own(census, c, e)
-   if not census or not is_compared(e) or not census.topo:node_of(c) then
+function peers.is_own(census, component, evidence)
+   if not census or not is_compared_kind(evidence) or not census.topo:node_of(component) then
       return true
    end
-   return 2 * census.same[key_of(census.topo, c, e)] <= census.known[census.topo:class(c)]
+   local same = census.same[finding_key(census.topo, component, evidence)]
+   return 2 * same <= census.known[census.topo:class(component)]
 end
 
 return peers

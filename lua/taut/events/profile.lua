@@ -11,9 +11,9 @@ local LEAST_S = 1     -- a shorter job tells nothing
 local PARTNERS = 16   -- of each node in the estimate of background traffic
 
 -- What a node's rails of several fabrics carry.
-local function of_rails(topo, n)
+local function sum_rails_Bps(topo, node)
    local sum = 0
-   for _, c in ipairs(topo:ports(n)) do
+   for _, c in ipairs(topo:ports(node)) do
       sum = sum + (topo:kind(c) == "tx" and topo.capacity[c] or 0)
    end
    return sum
@@ -25,7 +25,7 @@ local function injection_Bps(topo, nodes)
    for _, node in ipairs(nodes) do
       local n = topo.node_id[node.node]
       if n then
-         sum, count = sum + (topo.fabrics and of_rails(topo, n)
+         sum, count = sum + (topo.fabrics and sum_rails_Bps(topo, n)
             or topo.capacity[topo.tx[n]] * topo.rails), count + 1
       end
    end
@@ -60,19 +60,19 @@ function profile.measure(topo, nodes)
 end
 
 --- How a job communicates, as far as its counters tell.
--- @param p { share, uneven, nodes_max, comm }
+-- @param kept { share, uneven, nodes_max, comm }
 -- @return class: "one node", "light", "moderate", "heavy"; and the pattern to suggest: that it
 --   named, "all-to-all" as the one that asks most of a network, or nil where none matters
-function profile.class(p)
-   if (p.nodes_max or 0) < 2 then
+function profile.class(kept)
+   if (kept.nodes_max or 0) < 2 then
       return "one node"
-   elseif p.share < SOME then
+   elseif kept.share < SOME then
       return "light"
    end
-   local class = p.share < profile.HEAVY and "moderate" or "heavy"
-   if p.comm then
-      return class, (p.comm:match "^[^:]+")
-   elseif p.uneven >= UNEVEN then
+   local class = kept.share < profile.HEAVY and "moderate" or "heavy"
+   if kept.comm then
+      return class, (kept.comm:match "^[^:]+")
+   elseif kept.uneven >= UNEVEN then
       return class, nil -- a few nodes serve the others: no pattern of ours
    end
    return class, class == "heavy" and "all-to-all" or nil

@@ -21,12 +21,12 @@ local NEWEST = 0.3    -- weight of the newest job in a profile
 local ASSUMED = 0.25  -- share of a job that says --comm and has never been measured
 local MOST_JOBS = 100000 -- of one answer
 
-local function key(user, name)
+local function profile_key(user, name)
    return user .. "\0" .. name
 end
 
-local function note(self, row)
-   local k = key(row.user, row.name)
+local function merge_row(self, row)
+   local k = profile_key(row.user, row.name)
    local p = self.known[k]
    if not p then
       self.known[k] = { user = row.user, name = row.name, jobs = 1, share = row.share,
@@ -43,7 +43,7 @@ end
 --- Profiles as the store has them, at the start.
 function Profiles:restore(rows)
    for _, row in ipairs(rows) do
-      local k = key(row.user, row.name)
+      local k = profile_key(row.user, row.name)
       self.known[k] = self.known[k] or { user = row.user, name = row.name, jobs = row.jobs,
          share = row.share, sent_Bps = row.sent_Bps, uneven = row.uneven, comm = row.comm }
    end
@@ -52,20 +52,21 @@ end
 --- What is known of a user's jobs of a name.
 -- @return { user, name, jobs, share, sent_Bps, uneven, comm }, or nil
 function Profiles:profile(user, name)
-   return self.known[key(user, name)]
+   return self.known[profile_key(user, name)]
 end
 
 ---------------------------------------------------------------- a job is over
 
-local function row_of(job, m, steered)
+local function make_job_row(job, measured, steered)
    local known = mark.parse(job.comment)
    local begun = math.max(job.eligible or 0, job.submitted or 0)
    return { id = job.id, restart = job.restart or 0, time = loop.time(),
       user = sys.user_name(job.user_id), name = job.name, partition = job.partition,
       nodes = job.num_nodes, seconds = math.max(0, (job["end"] or 0) - (job.start or 0)),
       wait_s = begun > 0 and math.max(0, (job.start or 0) - begun) or nil,
-      sent_Bps = m and m.sent_Bps, received_Bps = m and m.received_Bps, share = m and m.share,
-      uneven = m and m.uneven, comm = known and known.comm, steered = steered }
+      sent_Bps = measured and measured.sent_Bps, received_Bps = measured and measured.received_Bps,
+      share = measured and measured.share, uneven = measured and measured.uneven,
+      comm = known and known.comm, steered = steered }
 end
 
 --- A job's last epilog was heard and its growth is known.
@@ -75,9 +76,9 @@ end
 -- @return a row of the table `job`
 function Profiles:take(job, nodes, steered)
    local m = profile.measure(self.topo, nodes)
-   local row = row_of(job, m, steered)
+   local row = make_job_row(job, m, steered)
    if m and row.nodes > 1 then
-      note(self, row)
+      merge_row(self, row)
    end
    return row
 end
@@ -85,7 +86,7 @@ end
 ---------------------------------------------------------------- background
 
 -- Bytes per second that a node of a running job sends, as its profile says.
-local function rate_of(self, topo, job, node)
+local function find_sent_Bps(self, topo, job, node)
    local p = self:profile(sys.user_name(job.user_id), job.name or "")
    local named = mark.parse(job.comment)
    if p then
@@ -103,14 +104,14 @@ end
 -- Bytes per second on the components, of jobs that share the network; of several fabrics each job
 -- is on the one that its partition and nodes need.
 -- @param list array of { nodes, rate, partition }
-local function traffic(topo, list)
+local function sum_traffic(topo, list)
    local map, of = {}, {}
    for _, job in ipairs(list) do
       local f = topo.fabrics and choice.of(topo, { nodes = job.nodes, partition = job.partition })
       local own, nodes = f and f.topo or topo, job.nodes
       if f then
-         nodes = tables.map(tables.filter(nodes, function(n) return f.number[n] ~= nil end),
-            function(n) return f.number[n] end)
+         nodes = tables.map(tables.filter(nodes, function(node) return f.number[node] ~= nil end),
+            function(node) return f.number[node] end)
       end
       of[own] = of[own] or {}
       if #nodes > 1 then
@@ -126,13 +127,13 @@ local function traffic(topo, list)
 end
 
 --- What running jobs that communicate heavily put on the network.
--- @param but a job that is left out, or nil
+-- @param excepted_job one that is left out, or nil
 -- @return map component → bytes per second, and how many jobs are in it.  The map belongs to us
 --   and stays as it is until Slurm was asked again.
-function Profiles:background(but)
+function Profiles:background(excepted_job)
    local cluster, topo, memo = self.cluster, self.topo, self.memo
-   but = but and cluster.seen_running[but] and but or nil
-   if memo and memo.at == cluster.nodes_at and memo.topo == topo and memo.but == but then
+   excepted_job = excepted_job and cluster.seen_running[excepted_job] and excepted_job or nil
+   if memo and memo.at == cluster.nodes_at and memo.topo == topo and memo.but == excepted_job then
       return memo.map, memo.jobs
    end
    local list, jobs = {}, 0
@@ -141,20 +142,21 @@ function Profiles:background(but)
       for _, name in ipairs(cluster.jobs[id] and cluster.jobs[id].names or {}) do
          nodes[#nodes + 1] = topo.node_id[name]
       end
-      local rate = id ~= but and #nodes > 1 and rate_of(self, topo, job, nodes[1]) or 0
+      local rate = id ~= excepted_job and #nodes > 1 and find_sent_Bps(self, topo,
+         job, nodes[1]) or 0
       if rate > 0 then
          jobs = jobs + 1
          list[jobs] = { nodes = nodes, rate = rate, partition = job.partition }
       end
    end
-   local map = traffic(topo, list)
-   self.memo = { at = cluster.nodes_at, topo = topo, but = but, map = map, jobs = jobs }
+   local map = sum_traffic(topo, list)
+   self.memo = { at = cluster.nodes_at, topo = topo, but = excepted_job, map = map, jobs = jobs }
    return map, jobs
 end
 
 ---------------------------------------------------------------- `taut profile`
 
-local function add_class(rows)
+local function add_classes(rows)
    for _, p in ipairs(rows) do
       p.nodes_max = p.nodes_max or p.nodes
       p.class, p.suggest = profile.class(p)
@@ -175,7 +177,7 @@ function Profiles:answer(args, uid, reply)
    self.journal:query((args.job or since) and "jobs_of_profile" or "profiles",
       { id = args.job, since = since, limit = since and MOST_JOBS or nil,
       user = not args.job and user or nil }, function(rows, err)
-         rows = rows and add_class(privacy.visible(self.cluster, uid, rows))
+         rows = rows and add_classes(privacy.visible(self.cluster, uid, rows))
          if not rows then
             reply(nil, err)
          elseif args.job or since then
@@ -191,10 +193,10 @@ function Profiles:reload(topo)
    self.topo = topo
 end
 
---- @param o { topology, cluster, journal }
-function profiles.new(o)
-   return setmetatable({ topo = o.topology, cluster = o.cluster, journal = o.journal, known = {} },
-      Profiles)
+--- @param options { topology, cluster, journal }
+function profiles.new(options)
+   return setmetatable({ topo = options.topology, cluster = options.cluster,
+      journal = options.journal, known = {} }, Profiles)
 end
 
 return profiles

@@ -42,7 +42,7 @@ function readings.is_prolog_of(reading, row)
 end
 
 -- Ports that are behind catch up; what was found of them stands.
-local function catch_up(reading)
+local function catch_up_ports(reading)
    if not reading.behind then
       return
    end
@@ -60,9 +60,9 @@ end
 ---------------------------------------------------------------- to the database, and back
 
 -- What was found of a port, beyond what it told; nil for nothing.
-local function note_of(p)
-   local note = { unread = p.unread, faults = next(p.faults or {}) and p.faults,
-      best = next(p.best or {}) and p.best }
+local function pack_findings(port)
+   local note = { unread = port.unread, faults = next(port.faults or {}) and port.faults,
+      best = next(port.best or {}) and port.best }
    return next(note) and note
 end
 
@@ -71,7 +71,7 @@ end
 function readings.pack(reading)
    local ports = {}
    for key, p in pairs(reading.ports) do
-      ports[key] = p.kept and p or note_of(p)
+      ports[key] = p.kept and p or pack_findings(p)
    end
    return { time = reading.time, mono = reading.mono, host_boot = reading.host_boot,
       boot = reading.boot, purpose = reading.purpose, job = reading.job,
@@ -101,12 +101,12 @@ end
 ---------------------------------------------------------------- growth
 
 -- Growth of one port.
-local function grow(was, now)
+local function grow_port(was, now)
    return growth.interface(counters.counts[now.source] or {}, was.values, now.values)
 end
 
 -- What grew, and all traffic: that it was none says something.
-local function without_zeros(source, amounts)
+local function drop_zeros(source, amounts)
    local out = {}
    for name, amount in pairs(amounts) do
       local entry = amount == 0 and counters.of(source, name)
@@ -116,21 +116,21 @@ local function without_zeros(source, amounts)
 end
 
 -- One that began anew without anything to say is told, too.
-local function grown_port(was, now)
-   local amounts, grown, note = {}, grow(was, now)
+local function describe_growth(was, now)
+   local amounts, grown, note = {}, grow_port(was, now)
    for name, g in pairs(grown) do
       amounts[name] = g.amount
    end
-   amounts = without_zeros(now.source, amounts)
+   amounts = drop_zeros(now.source, amounts)
    return (next(amounts) or note) and { interface = now.name, source = now.source,
       counters = json.encode(amounts), note = note } or nil
 end
 
-local function grown_slowly(first, last)
+local function list_growth(first, last)
    local list = {}
    for key, now in pairs(last) do
       local was = first[key]
-      list[#list + 1] = was and grown_port(was, now)
+      list[#list + 1] = was and describe_growth(was, now)
    end
    for key, was in pairs(first) do
       if not last[key] then
@@ -150,7 +150,7 @@ function readings.grown(first, last)
       return {}
    end
    return told.only_traffic(first.told, last.told, counters.kinds, true)
-      or grown_slowly(readings.ports(first.told), readings.ports(last.told))
+      or list_growth(readings.ports(first.told), readings.ports(last.told))
 end
 
 ---------------------------------------------------------------- events
@@ -159,14 +159,14 @@ local SIDES = { send = { "/tx" }, receive = { "/rx" }, both = { "/tx", "/rx" } }
 
 -- The rail a port belongs to: as the node says, or, for a source that has names of its own, by
 -- being alone where there is one rail.
-local function rail_of(r, port)
-   local rail = r.rails and r.rails[port.name]
-   if rail or r.rail_count > 1 then
+local function find_rail(context, port)
+   local rail = context.rails and context.rails[port.name]
+   if rail or context.rail_count > 1 then
       return rail
-   elseif r.rails and port.source == "netdev" then
+   elseif context.rails and port.source == "netdev" then
       return nil
    end
-   for _, p in pairs(r.ports) do
+   for _, p in pairs(context.ports) do
       if p ~= port and p.source == port.source then
          return nil
       end
@@ -175,41 +175,45 @@ local function rail_of(r, port)
 end
 
 -- The components a port of a node tells of; none for a port that no test uses.
-local function components(r, port, side)
-   local rail = rail_of(r, port)
+local function list_components(context, port, side)
+   local rail = find_rail(context, port)
    return tables.map(rail and (SIDES[side] or SIDES.both) or {}, function(suffix)
-      return (r.rail_count > 1 and ("%s:%d"):format(r.node, rail) or r.node) .. suffix
+      return (context.rail_count > 1 and ("%s:%d"):format(context.node, rail) or context.node) ..
+         suffix
    end)
 end
 
-local function observation(r, port, w, o)
-   o.source, o.scope, o.node, o.jobs, o.during = "node", "node", r.node, r.jobs, r.during
-   o.to, o.from, o.jump = w.to, o.from or w.from, w.jump
+local function complete_observation(context, port, window, observation)
+   observation.source, observation.scope, observation.node = "node", "node", context.node
+   observation.jobs, observation.during = context.jobs, context.during
+   observation.to, observation.from = window.to, observation.from or window.from
+   observation.jump = window.jump
    if port then
-      o.port, o.interface = r.node .. "/" .. port.name, port.name
+      observation.port, observation.interface = context.node .. "/" .. port.name, port.name
       -- Gemini's sets: "credit_stall:X+" is of the router's link, which tautd names
-      o.direction = o.what:match ":([XYZ][+-])$"
-      o.components = o.direction and {} or components(r, port, o.side)
+      observation.direction = observation.what:match ":([XYZ][+-])$"
+      observation.components = observation.direction and {} or list_components(context, port,
+         observation.side)
    end
-   return o
+   return observation
 end
 
-local function counter_event(r, port, name, found, w)
+local function make_counter_event(context, port, name, found, window)
    local entry = meaning.entry(port.source, name)
    if not found.limit and found.class ~= "fatal" and found.class ~= "degrading" then
       return nil
    end
    local words = found.limit and counters.words(found.limit)
-   return observation(r, port, w, { side = entry.side, what = name, class = found.class,
-      amount = found.amount, unit = entry.unit, at_least = found.at_least, limit = words,
-      from = found.from, seconds = found.seconds,
-      text = ("%s of %s/%s grew by %s%d%s"):format(name, r.node, port.name,
+   return complete_observation(context, port, window, { side = entry.side, what = name,
+      class = found.class, amount = found.amount, unit = entry.unit, at_least = found.at_least,
+      limit = words, from = found.from, seconds = found.seconds,
+      text = ("%s of %s/%s grew by %s%d%s"):format(name, context.node, port.name,
          found.at_least and "at least " or "", found.amount,
          words and (", more than allowed: " .. words) or "") })
 end
 
-local function plain(r, port, w, what, class, text)
-   return observation(r, port, w, { what = what, class = class, text = text })
+local function make_plain_event(context, port, window, what, class, text)
+   return complete_observation(context, port, window, { what = what, class = class, text = text })
 end
 
 local RESTARTED = {
@@ -217,25 +221,26 @@ local RESTARTED = {
    reset = "somebody reset counters of %s/%s",
 }
 
-local function port_events(state, r, port, was, w, add)
-   local grown, note = grow(was, port)
+local function add_port_events(state, context, port, was, window, add_event)
+   local grown, note = grow_port(was, port)
    if note then
-      add(plain(r, port, w, note, "harmless", RESTARTED[note]:format(r.node, port.name)))
+      add_event(make_plain_event(context, port, window, note, "harmless",
+         RESTARTED[note]:format(context.node, port.name)))
    end
    for name, g in pairs(grown) do
       local entry = g.amount and g.amount > 0 and meaning.entry(port.source, name)
       if entry and entry.class ~= "traffic" and entry.class ~= "harmless" then
          local key = port.source .. " " .. port.name .. " " .. name
          local list = state.recent[key] or {}
-         local found = recent.add(list, entry, g, w)
+         local found = recent.add(list, entry, g, window)
          state.recent[key] = #list > 0 and list or nil
-         add(found and counter_event(r, port, name, found, w))
+         add_event(found and make_counter_event(context, port, name, found, window))
       end
    end
 end
 
 -- Sources of which anything was read, and how many ports.
-local function read_of(ports)
+local function count_sources(ports)
    local sources, n = {}, 0
    for _, p in pairs(ports) do
       sources[p.source], n = true, n + 1
@@ -246,24 +251,26 @@ end
 -- Ports that were not read are kept as they were.  One that is missing while others of its source
 -- are there, or that is a netdev, is `gone`.  A source that gave up takes all its ports with it:
 -- that says nothing of them, and is said once.
-local function missing_ports(state, now, r, w, add)
-   local sources, n = read_of(now)
+local function add_missing_ports(state, now, context, window, add_event)
+   local sources, n = count_sources(now)
    local any = n > 0
    for key, was in pairs(state.ports) do
       if now[key] then
          now[key].unread = was.unread
          if was.gone then
-            add(plain(r, was, w, "gone", "harmless", ("%s/%s is there again"):format(r.node,
-               was.name)))
+            add_event(make_plain_event(context, was, window, "gone", "harmless",
+               ("%s/%s is there again"):format(context.node, was.name)))
          end
       elseif n < PORTS then
          local alone = any and (was.source == "netdev" or sources[was.source])
          if alone and not was.gone then
-            add(plain(r, was, w, "gone", "degrading", ("%s/%s is gone"):format(r.node, was.name)))
+            add_event(make_plain_event(context, was, window, "gone", "degrading",
+               ("%s/%s is gone"):format(context.node, was.name)))
             was.gone = true
          elseif any and not alone and not was.gone and not was.unread then
-            add(plain(r, was, w, "unread", "harmless", ("%s of %s/%s could not be read in time")
-               :format(was.source, r.node, was.name)))
+            add_event(make_plain_event(context, was, window, "unread", "harmless",
+               ("%s of %s/%s could not be read in time"):format(was.source, context.node,
+               was.name)))
             was.unread = true
          end
          now[key], was.kept, n = was, true, n + 1
@@ -272,11 +279,12 @@ local function missing_ports(state, now, r, w, add)
 end
 
 -- The readings' own clock, which only knows the time between two.
-local function window_of(state, now)
-   local function clock(x)
-      return { time = x.time, mono = x.mono or 0, boot = x.mono and x.host_boot or nil }
+local function make_window(state, now)
+   local function clock_of_reading(reading)
+      return { time = reading.time, mono = reading.mono or 0,
+         boot = reading.mono and reading.host_boot or nil }
    end
-   local a, b = clock(state), clock(now)
+   local a, b = clock_of_reading(state), clock_of_reading(now)
    if not a.boot then
       b.boot = "unknown"
    end
@@ -290,42 +298,44 @@ end
 -- All that is worth an event in a reading.
 -- @param kept of it, with its ports: changed
 -- @return array of observations
-local function look(state, now, kept, w)
+local function look_for_events(state, now, kept, window)
    local out = {}
-   local function add(o)
-      if o and #out < OBSERVATIONS then
-         out[#out + 1] = o
+   local function add_event(observation)
+      if observation and #out < OBSERVATIONS then
+         out[#out + 1] = observation
       end
    end
    local r = { node = now.node, jobs = now.jobs or {}, rails = kept.rails, ports = kept.ports,
       rail_count = now.rail_count or 1 }
    if not state then
-      hard.changed({}, kept.ports, function(port, o)
-         add(observation(r, port, { to = now.time }, o))
+      hard.changed({}, kept.ports, function(port, observation)
+         add_event(complete_observation(r, port, { to = now.time }, observation))
       end)
       return out
    end
-   catch_up(state)
+   catch_up_ports(state)
    if #r.jobs == 0 and state.purpose == "prolog" and state.job then
       r.jobs = { state.job } -- its epilog was never heard
    end
    r.during = now.checked and "check" or #r.jobs > 0 and "job" or "idle"
    if state.boot ~= now.boot then
-      add(plain(r, nil, w, "boot", "harmless", now.node .. " booted"))
+      add_event(make_plain_event(r, nil, window, "boot", "harmless", now.node .. " booted"))
    else
       for key, port in pairs(kept.ports) do
          if state.ports[key] then
-            port_events(kept, r, port, state.ports[key], w, add)
+            add_port_events(kept, r, port, state.ports[key], window, add_event)
          end
       end
    end
-   hard.changed(state.ports, kept.ports, function(port, o) add(observation(r, port, w, o)) end)
-   missing_ports(state, kept.ports, r, w, add)
+   hard.changed(state.ports, kept.ports, function(port, observation)
+      add_event(complete_observation(r, port, window, observation))
+   end)
+   add_missing_ports(state, kept.ports, r, window, add_event)
    return out
 end
 
 -- What is kept of a reading.
-local function keep_of(state, now)
+local function keep_of_reading(state, now)
    return { time = now.time, mono = now.mono, host_boot = now.host_boot, boot = now.boot,
       purpose = now.purpose, job = now.job, restart = now.restart, told = now.told, clock = 0,
       recent = {}, rails = now.rails or state and state.rails }
@@ -345,8 +355,8 @@ end
 --   rail_count, checked }: `rails`, interface → rail, where the node told
 -- @return the reading to keep, array of observations
 function readings.take(state, now)
-   local kept = keep_of(state, now)
-   local w = state and window_of(state, now)
+   local kept = keep_of_reading(state, now)
+   local w = state and make_window(state, now)
    if w and w.since then
       kept.clock, kept.recent = w.till, state.recent
    end
@@ -356,7 +366,7 @@ function readings.take(state, now)
    end
    kept.ports = readings.ports(now.told)
    kept.is_judged = true
-   return kept, look(state, now, kept, w)
+   return kept, look_for_events(state, now, kept, w)
 end
 
 return readings

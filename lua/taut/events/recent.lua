@@ -11,7 +11,7 @@ local recent = {}
 local KEEP_S, MOST = 86400, 24
 
 -- Old growth goes; of too many pieces the two oldest become one.
-local function trim(list, clock)
+local function trim_pieces(list, clock)
    while list[1] and list[1].till < clock - KEEP_S do
       table.remove(list, 1)
    end
@@ -22,7 +22,7 @@ local function trim(list, clock)
    end
 end
 
-local function grown_since(list, first)
+local function sum_since(list, first)
    local sum, at_least = 0, nil
    for i = first, #list do
       sum, at_least = sum + list[i].amount, at_least or list[i].at_least
@@ -34,22 +34,22 @@ end
 -- @param list pieces { since, till (clock of the readings), from (wall clock), amount }; changed,
 --   and emptied where a limit was passed
 -- @param entry of the catalogue
--- @param g growth: amount, at_least
--- @param w window: from (wall), since, till (clock); `since` nil when its length is not known
+-- @param growth amount, at_least
+-- @param window from (wall), since, till (clock); `since` nil when its length is not known
 -- @return nil, or { class, limit, amount, at_least, seconds, from }
-function recent.add(list, entry, g, w)
-   if not w.since then
-      local class, limit = counters.judge(entry, g.amount)
-      return class ~= "harmless" and { class = class, limit = limit, amount = g.amount,
-         at_least = g.at_least, from = w.from } or nil
+function recent.add(list, entry, growth, window)
+   if not window.since then
+      local class, limit = counters.judge(entry, growth.amount)
+      return class ~= "harmless" and { class = class, limit = limit, amount = growth.amount,
+         at_least = growth.at_least, from = window.from } or nil
    end
-   list[#list + 1] = { since = w.since, till = w.till, from = w.from, amount = g.amount,
-      at_least = g.at_least }
-   trim(list, w.till)
+   list[#list + 1] = { since = window.since, till = window.till, from = window.from,
+      amount = growth.amount, at_least = growth.at_least }
+   trim_pieces(list, window.till)
    local found
    for i = #list, 1, -1 do
-      local sum, at_least = grown_since(list, i)
-      local seconds = w.till - list[i].since
+      local sum, at_least = sum_since(list, i)
+      local seconds = window.till - list[i].since
       local class, limit = counters.judge(entry, sum, seconds)
       if class ~= "harmless" and (not found or counters.worse(class, found.class)) then
          found = { class = class, limit = limit, amount = sum, at_least = at_least,

@@ -9,9 +9,9 @@ local samples = {}
 --- Interface → rail, where the node told of its endpoints; an address label such as hsn0:1 belongs
 -- to hsn0.
 -- @param placed of topology/fabrics/rails.lua, where rails are not places in the node's list
-function samples.rails(h, placed)
+function samples.rails(greeting, placed)
    local map, any = {}, false
-   for i, e in ipairs(placed or type(h.endpoints) == "table" and h.endpoints or {}) do
+   for i, e in ipairs(placed or type(greeting.endpoints) == "table" and greeting.endpoints or {}) do
       if type(e) == "table" and type(e["if"]) == "string" then
          map[e["if"]], any = i, true
          local device = e["if"]:match "^[^:]*"
@@ -23,16 +23,16 @@ end
 
 --- A row for the store, with this host's boot: the monotonic clock of another one cannot be
 -- compared.
--- @param h HELLO, or what is left of it: job, restart, node, boot
+-- @param greeting HELLO, or what is left of it: job, restart, node, boot
 -- @param purpose prolog, epilog or idle
 -- @param told its readings, a text (wire/readings.lua)
 -- @param jobs that ran on the node since its counters were read before
 -- @param rails of samples.rails, or nil
 -- @param rail_count how many rails the topology has
-function samples.row(h, purpose, told, jobs, rails, rail_count)
-   return { job = h.job, restart = h.restart or 0, node = h.node, purpose = purpose,
-      time = loop.time(), mono = loop.now_ns() / 1e9, host_boot = clock.boot_id(),
-      boot = h.boot,
+function samples.row(greeting, purpose, told, jobs, rails, rail_count)
+   return { job = greeting.job, restart = greeting.restart or 0, node = greeting.node,
+      purpose = purpose, time = loop.time(), mono = loop.now_ns() / 1e9,
+      host_boot = clock.boot_id(), boot = greeting.boot,
       counters = told, jobs = json.array(jobs), rails = rails,
       rail_count = rail_count }
 end

@@ -13,7 +13,7 @@ local readings = require "taut.events.readings"
 local stalls = {}
 
 -- Growth of one node's stall counters, and the one that grew most.
-local function of_peer(peer)
+local function sum_stalls(peer)
    local sum, most, where = 0, 0, nil
    local before = readings.ports(peer.hello_readings)
    for key, port in pairs(readings.ports(peer.readings)) do
@@ -37,7 +37,7 @@ function stalls.of(peers)
    local map = {}
    for n, peer in pairs(peers or {}) do
       if peer.hello_readings and peer.readings then
-         local sum, where = of_peer(peer)
+         local sum, where = sum_stalls(peer)
          map[n] = { sum = sum, where = where }
       end
    end
@@ -46,11 +46,11 @@ end
 
 --- Note on a test what its two ends stalled: `stalls` (the larger growth; nil where nobody could
 -- say) and `stalled_at`.
-function stalls.add(t, map)
-   for _, n in ipairs { t.src, t.dst } do
+function stalls.add(test, map)
+   for _, n in ipairs { test.src, test.dst } do
       local s = map[n]
-      if s and (not t.stalls or s.sum > t.stalls) then
-         t.stalls, t.stalled_at = s.sum, s.where
+      if s and (not test.stalls or s.sum > test.stalls) then
+         test.stalls, test.stalled_at = s.sum, s.where
       end
    end
 end

@@ -24,7 +24,7 @@ end
 
 -- One interface is often seen by several sources, each with its own count of the same bytes: the
 -- largest is the whole.
-local function bytes_of(node)
+local function find_most_bytes(node)
    local best = { sent = 0, received = 0 }
    for _, b in pairs(node.bytes) do
       if b.sent + b.received > best.sent + best.received then
@@ -36,7 +36,7 @@ end
 
 -- The same rows by node: array of { node, seconds, bytes (by source), stalls, worst, notes, sent,
 -- received }.
-local function per_node(rows)
+local function sum_per_node(rows)
    local nodes, list = {}, {}
    for _, g in ipairs(rows) do
       local node = nodes[g.node]
@@ -56,7 +56,7 @@ local function per_node(rows)
       end
    end
    for _, node in ipairs(list) do
-      local bytes = bytes_of(node)
+      local bytes = find_most_bytes(node)
       node.sent, node.received = bytes.sent, bytes.received
    end
    return list
@@ -65,7 +65,7 @@ end
 -- Counters that are part of another one: what both count is counted once.
 local WITHIN = { carrier_changes = "carrier_down_count", rx_crc_errors = "rx_errors" }
 
-local function errors_of(node)
+local function count_errors(node)
    local n = 0
    for name, v in pairs(node.worst) do
       if not node.worst[WITHIN[name] or ""] then
@@ -75,7 +75,7 @@ local function errors_of(node)
    return n
 end
 
-local function add_all(into, from)
+local function add_amounts(into, from)
    for name, v in pairs(from) do
       into[name] = (into[name] or 0) + v
    end
@@ -87,20 +87,20 @@ end
 --   nil where there are no rows; and an array of { node, seconds, sent, received, cpu_s = processor
 --   time of its tasks, or nil }
 function summary.of(rows)
-   local nodes = per_node(rows)
+   local nodes = sum_per_node(rows)
    if #nodes == 0 then
       return nil, nodes
    end
    local s = { nodes = 0, seconds = 0, sent = 0, received = 0, errors = 0, by_error = {},
       stalls = {}, notes = json.array {} }
    for _, node in ipairs(nodes) do
-      node.errors = errors_of(node)
+      node.errors = count_errors(node)
       s.nodes, s.seconds = s.nodes + 1, math.max(s.seconds, node.seconds)
       s.sent, s.received = s.sent + node.sent, s.received + node.received
       s.errors = s.errors + node.errors
       s.segments = node.segments and (s.segments or 0) + node.segments or s.segments
-      add_all(s.by_error, node.worst)
-      add_all(s.stalls, node.stalls)
+      add_amounts(s.by_error, node.worst)
+      add_amounts(s.stalls, node.stalls)
       if node.errors > 0 and (not s.worst or node.errors > s.worst.errors) then
          s.worst = { node = node.node, errors = node.errors }
          for name, v in pairs(node.worst) do
@@ -136,26 +136,27 @@ function summary.of_job(rows)
    return s
 end
 
-local function amount(v)
+local function format_bytes(bytes)
    local units = { { 1e15, "PB" }, { 1e12, "TB" }, { 1e9, "GB" }, { 1e6, "MB" }, { 1e3, "kB" } }
    for _, u in ipairs(units) do
-      if v >= u[1] then
-         return ("%.3g %s"):format(v / u[1], u[2])
+      if bytes >= u[1] then
+         return ("%.3g %s"):format(bytes / u[1], u[2])
       end
    end
-   return ("%d B"):format(v)
+   return ("%d B"):format(bytes)
 end
 
 --- One line, for a job's AdminComment: ASCII, at most 255 bytes.
-function summary.line(s)
-   local parts = { ("taut: %d nodes, sent %s, received %s"):format(s.nodes, amount(s.sent),
-      amount(s.received)) }
-   parts[#parts + 1] = s.errors == 0 and "no errors" or ("%d errors"):format(s.errors)
-   if s.worst then
-      parts[#parts + 1] = ("worst %s (%s +%d)"):format(s.worst.node, s.worst.name, s.worst.amount)
+function summary.line(counted)
+   local parts = { ("taut: %d nodes, sent %s, received %s"):format(counted.nodes,
+      format_bytes(counted.sent), format_bytes(counted.received)) }
+   parts[#parts + 1] = counted.errors == 0 and "no errors" or ("%d errors"):format(counted.errors)
+   if counted.worst then
+      parts[#parts + 1] = ("worst %s (%s +%d)"):format(counted.worst.node, counted.worst.name,
+         counted.worst.amount)
    end
    local stalls = {}
-   for name, v in pairs(s.stalls) do
+   for name, v in pairs(counted.stalls) do
       if v > 0 then
          stalls[#stalls + 1] = ("%s +%d"):format(name, v)
       end
@@ -164,8 +165,8 @@ function summary.line(s)
    if #stalls > 0 then
       parts[#parts + 1] = "stalls " .. table.concat(stalls, " ", 1, math.min(3, #stalls))
    end
-   if #s.notes > 0 then
-      parts[#parts + 1] = ("%d nodes with gaps"):format(#s.notes)
+   if #counted.notes > 0 then
+      parts[#parts + 1] = ("%d nodes with gaps"):format(#counted.notes)
    end
    return (table.concat(parts, ", "):gsub("[^\32-\126]", "?"):gsub("|", "/"):sub(1, 255))
 end

@@ -2,24 +2,25 @@
 --- What a source's catalogue is made with: an entry for each counter and for each state.
 local catalogue = {}
 
---- @param o { source, state_source = where counters and states without a `source` come from;
+--- @param options { source, state_source = where counters and states without a `source` come from;
 --   side = of a counter without one, or function(name) }
--- @return list: name → entry; counter(name, unit, t) and state(name, unit, t), which complete t and
---   put it into the list
-function catalogue.new(o)
-   local list, side = {}, o.side or "receive"
-   local function counter(name, unit, t)
-      t.unit, t.width, t.full = unit, t.width or 64, "wraps"
-      t.side = t.side or type(side) == "function" and side(name) or side
-      t.source = t.source or o.source
-      list[name] = t
+-- @return list: name → entry; counter(name, unit, entry) and state(name, unit, entry), which
+--   complete an entry and put it into the list
+function catalogue.new(options)
+   local list, side = {}, options.side or "receive"
+   local function add_counter(name, unit, entry)
+      entry.unit, entry.width, entry.full = unit, entry.width or 64, "wraps"
+      entry.side = entry.side or type(side) == "function" and side(name) or side
+      entry.source = entry.source or options.source
+      list[name] = entry
    end
-   local function state(name, unit, t)
-      t.state, t.unit, t.side, t.class = true, unit, "both", t.class or "degrading"
-      t.source = t.source or o.state_source
-      list[name] = t
+   local function add_state(name, unit, entry)
+      entry.state, entry.unit, entry.side = true, unit, "both"
+      entry.class = entry.class or "degrading"
+      entry.source = entry.source or options.state_source
+      list[name] = entry
    end
-   return list, counter, state
+   return list, add_counter, add_state
 end
 
 return catalogue

@@ -12,7 +12,7 @@ local LANES = 3 -- of a tile that is whole
 
 local list, counter = catalogue.new { source = GPCDR }
 
-local function tile(at)
+local function add_tile(at)
    counter("traffic:" .. at, "bytes", { class = "traffic", means = "bytes that came in at tile "
       .. at })
    counter("stalled:" .. at, "ns", { class = "congestion",
@@ -28,7 +28,7 @@ end
 
 for row = 0, 4 do
    for column = 0, 7 do
-      tile(("0%d%d"):format(row, column))
+      add_tile(("0%d%d"):format(row, column))
    end
 end
 

@@ -58,7 +58,7 @@ function growth.of(entry, was, now, wide)
 end
 
 -- Growth of a counter that no catalogue knows: it may be anything that counts up.
-local function of_unknown(was, now)
+local function grow_unknown(was, now)
    if now == was then
       return STILL
    end
@@ -91,7 +91,7 @@ function growth.interface(counts, was, now)
       if before == v and not (entry and entry.full == "saturates") then
          grown[name] = STILL -- most of them
       elseif before then
-         local g = entry and growth.of(entry, before, v) or of_unknown(before, v)
+         local g = entry and growth.of(entry, before, v) or grow_unknown(before, v)
          fell = fell or g.reset
          grown[name] = g
       end

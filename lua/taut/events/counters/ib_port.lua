@@ -15,21 +15,21 @@ local LLNL = "D'Hooge and Weiny, Peloton InfiniBand Experiences, OFED conference
 
 local list = {}
 
-local function errors(name, width, t)
-   t.unit, t.width, t.full = "errors", width, "saturates"
-   t.side = t.side or "receive"
-   t.wide = { width = 64, full = "saturates" }
-   list[name] = t
+local function add_errors(name, width, entry)
+   entry.unit, entry.width, entry.full = "errors", width, "saturates"
+   entry.side = entry.side or "receive"
+   entry.wide = { width = 64, full = "saturates" }
+   list[name] = entry
 end
 
-local function traffic(name, unit, times, width)
+local function add_traffic(name, unit, times, width)
    list[name] = { unit = unit, times = times, width = width, full = "saturates",
       side = name:find "xmit" and "send" or "receive",
       wide = { width = 64, full = "saturates" }, class = "traffic",
       means = unit .. " that passed" }
 end
 
-errors("symbol_error", 16, {
+add_errors("symbol_error", 16, {
    class = "fatal", means = "bad symbols on the wire: cable, connector or transceiver",
    limits = {
       { class = "fatal", above = 120, per = HOUR, least = 10, source = SENTINEL,
@@ -39,7 +39,7 @@ errors("symbol_error", 16, {
    },
    misleads = "a port counts some whenever its cable is plugged or its other end boots",
 })
-errors("link_error_recovery", 8, {
+add_errors("link_error_recovery", 8, {
    side = "both",
    class = "degrading", means = "the link had to be trained again, traffic stood meanwhile",
    limits = {
@@ -49,7 +49,7 @@ errors("link_error_recovery", 8, {
    },
    misleads = "a reboot of the other end counts one or two",
 })
-errors("link_downed", 8, {
+add_errors("link_downed", 8, {
    side = "both",
    class = "fatal", means = "the link went down",
    limits = {
@@ -58,7 +58,7 @@ errors("link_downed", 8, {
    },
    misleads = "a reboot of the other end counts one: see what the node did then",
 })
-errors("port_rcv_errors", 16, {
+add_errors("port_rcv_errors", 16, {
    class = "degrading", means = "packets that came in damaged or malformed",
    limits = {
       { class = "degrading", above = 10, per = 1, source = SENTINEL,
@@ -67,17 +67,17 @@ errors("port_rcv_errors", 16, {
         why = "counted among the harmful; each is a packet that was lost" },
    },
 })
-errors("port_rcv_remote_physical_errors", 16, {
+add_errors("port_rcv_remote_physical_errors", 16, {
    class = "harmless", means = "packets that were already marked as damaged somewhere else",
    misleads = "the damage is at another link, where symbol errors or receive errors grow",
    source = OFA,
 })
-errors("port_rcv_switch_relay_errors", 16, {
+add_errors("port_rcv_switch_relay_errors", 16, {
    class = "harmless", means = "packets a switch could not forward",
    misleads = "alone it is how multicast loops back to its sender's port",
    source = LLNL .. "; " .. OFA,
 })
-errors("port_xmit_discards", 16, {
+add_errors("port_xmit_discards", 16, {
    side = "send",
    class = "congestion", means = "packets dropped because the port was down or congested",
    limits = {
@@ -86,32 +86,32 @@ errors("port_xmit_discards", 16, {
    },
    misleads = "a node that reboots leaves its switch port with some to drop",
 })
-errors("port_xmit_constraint_errors", 8, {
+add_errors("port_xmit_constraint_errors", 8, {
    side = "send",
    class = "harmless", means = "packets not sent because of partition or raw-packet filters",
    misleads = "a question of partitions, not of the cable",
    source = IBTA,
 })
-errors("port_rcv_constraint_errors", 8, {
+add_errors("port_rcv_constraint_errors", 8, {
    class = "harmless", means = "packets refused because of partition or raw-packet filters",
    misleads = "a question of partitions, not of the cable",
    source = IBTA,
 })
-errors("local_link_integrity_errors", 4, {
+add_errors("local_link_integrity_errors", 4, {
    class = "fatal", means = "physical errors came faster than the port tolerates",
    limits = {
       { class = "fatal", above = 0, source = SENTINEL,
         why = "the threshold is set in the port itself" },
    },
 })
-errors("excessive_buffer_overrun_errors", 4, {
+add_errors("excessive_buffer_overrun_errors", 4, {
    class = "fatal", means = "the other end sent more than it had credits for",
    limits = {
       { class = "fatal", above = 0, source = SENTINEL,
         why = "flow control is what makes the link lossless" },
    },
 })
-errors("VL15_dropped", 16, {
+add_errors("VL15_dropped", 16, {
    class = "harmless", means = "management packets dropped for want of buffers",
    misleads = "management packets have no flow control and are sent again; sweeps cause it",
    source = SUN,
@@ -123,13 +123,13 @@ list.port_xmit_wait = { side = "send", unit = "ticks", width = 32, full = "satur
    misleads = "alone it tells of load, not of a fault; nearly always there",
    source = OFA }
 
-traffic("port_xmit_data", "bytes", 4, 32)
-traffic("port_rcv_data", "bytes", 4, 32)
-traffic("port_xmit_packets", "packets", 1, 32)
-traffic("port_rcv_packets", "packets", 1, 32)
-traffic("unicast_xmit_packets", "packets", 1, 64)
-traffic("unicast_rcv_packets", "packets", 1, 64)
-traffic("multicast_xmit_packets", "packets", 1, 64)
-traffic("multicast_rcv_packets", "packets", 1, 64)
+add_traffic("port_xmit_data", "bytes", 4, 32)
+add_traffic("port_rcv_data", "bytes", 4, 32)
+add_traffic("port_xmit_packets", "packets", 1, 32)
+add_traffic("port_rcv_packets", "packets", 1, 32)
+add_traffic("unicast_xmit_packets", "packets", 1, 64)
+add_traffic("unicast_rcv_packets", "packets", 1, 64)
+add_traffic("multicast_xmit_packets", "packets", 1, 64)
+add_traffic("multicast_rcv_packets", "packets", 1, 64)
 
 return { title = "InfiniBand port", list = list }

@@ -54,9 +54,9 @@ counters.node = {
 
 local ORDER = { fatal = 1, degrading = 2, congestion = 3, traffic = 4, harmless = 5 }
 
---- Is class a worse than class b?
-function counters.worse(a, b)
-   return ORDER[a] < ORDER[b]
+--- Is the first class worse than the second?
+function counters.worse(first, second)
+   return ORDER[first] < ORDER[second]
 end
 
 --- The entry of a counter; nil for one the catalogue does not know.
@@ -71,7 +71,7 @@ counters.kinds, counters.counts = {}, {}
 
 -- Growth of what is harmless means nothing, nor does congestion of which nobody knows how much
 -- is too much.
-local function kind_of(entry)
+local function telling_kind(entry)
    if entry.unit == "text" or entry.state then
       return entry.unit == "text" and told.TEXT or told.STATE
    elseif entry.class == "traffic" and entry.full == "saturates" and entry.width < 63 then
@@ -94,7 +94,7 @@ for source, list in pairs(counters.node) do
       end
    end
    for name, found in pairs(names) do
-      kinds[name] = kind_of(found[1])
+      kinds[name] = telling_kind(found[1])
       counts[name] = not found[1].state and found[1] or nil
    end
    by_node[source], counters.kinds[source], counters.counts[source] = names, kinds, counts
@@ -143,7 +143,7 @@ function counters.judge(entry, amount, seconds)
 end
 
 -- A state that is worse than it should be: class, what it should be, what is left of it (0 to 1).
-local function fault(entry, value, reading)
+local function find_fault(entry, value, reading)
    local best = entry.whole or reading[entry.best]
    if entry.good then
       for _, text in ipairs(entry.good) do
@@ -171,14 +171,14 @@ function counters.faults(reading)
    for name, value in pairs(reading) do
       local entry = counters.of(reading.source, name)
       if entry and entry.state then
-         local class, best, left = fault(entry, value, reading)
+         local class, best, left = find_fault(entry, value, reading)
          if class and class ~= "harmless" then
             found[#found + 1] = { what = name, class = class, have = value, best = best,
                left = left, entry = entry }
          end
       end
    end
-   table.sort(found, function(a, b) return a.what < b.what end)
+   table.sort(found, function(first, second) return first.what < second.what end)
    return found
 end
 

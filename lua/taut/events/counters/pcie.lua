@@ -12,27 +12,27 @@ local ALCF = "ALCF, job prologue of Aurora: refuses a node beyond it"
 
 local list = {}
 
-local function counter(name, t)
-   t.unit, t.width, t.full, t.side = "errors", 64, "wraps", "both"
-   list[name] = t
+local function add_counter(name, entry)
+   entry.unit, entry.width, entry.full, entry.side = "errors", 64, "wraps", "both"
+   list[name] = entry
 end
 
-local function state(name, unit, t)
-   t.state, t.unit, t.side, t.class = true, unit, "both", "degrading"
-   list[name] = t
+local function add_state(name, unit, entry)
+   entry.state, entry.unit, entry.side, entry.class = true, unit, "both", "degrading"
+   list[name] = entry
 end
 
-state("lanes", "lanes", { best = "max_lanes", means = "lanes the link was trained to",
+add_state("lanes", "lanes", { best = "max_lanes", means = "lanes the link was trained to",
    source = PCI })
-state("speed_MTps", "MT/s", { best = "max_speed_MTps", means = "speed of each lane",
+add_state("speed_MTps", "MT/s", { best = "max_speed_MTps", means = "speed of each lane",
    misleads = "a card may slow its link down to save power while nothing passes",
    source = PCI })
-state("max_lanes", "lanes", { before = true, means = "lanes that card and slot both have",
+add_state("max_lanes", "lanes", { before = true, means = "lanes that card and slot both have",
    source = PCI })
-state("max_speed_MTps", "MT/s", { before = true, means = "speed of a lane that both can do",
+add_state("max_speed_MTps", "MT/s", { before = true, means = "speed of a lane that both can do",
    source = PCI })
 
-counter("aer_correctable", {
+add_counter("aer_correctable", {
    class = "degrading", means = "errors on the link that were mended by sending again",
    limits = {
       { class = "degrading", above = 10, per = HOUR, least = 11, source = ALCF
@@ -41,13 +41,13 @@ counter("aer_correctable", {
    },
    misleads = "the port above counts what it saw: the card may show nothing",
 })
-counter("aer_nonfatal", {
+add_counter("aer_nonfatal", {
    class = "degrading", means = "errors that lost a transaction but not the link",
    limits = {
       { class = "degrading", above = 0, source = ALCF, why = "data was lost on the host's side" },
    },
 })
-counter("aer_fatal", {
+add_counter("aer_fatal", {
    class = "fatal", means = "errors that made the link unusable",
    limits = {
       { class = "fatal", above = 0, source = KERNEL .. "; " .. ALCF,

@@ -15,8 +15,8 @@ Follower.__index = Follower
 
 local PIECE = 1 << 18
 
-local function same(a, b)
-   return a and b and a.dev == b.dev and a.inode == b.inode
+local function is_same_file(first, second)
+   return first and second and first.dev == second.dev and first.inode == second.inode
 end
 
 -- What is left of a name behind the log's when it was rotated: logrotate's number or date, with a
@@ -26,7 +26,7 @@ local function is_rotated(rest)
 end
 
 -- The rotated files of a log, the oldest first: { path, dev, inode, mtime }.
-local function rotated(path)
+local function list_rotated(path)
    local folder, base = path:match "^(.*/)([^/]+)$"
    local list = {}
    for _, name in ipairs(sys.names(folder or ".") or {}) do
@@ -37,17 +37,17 @@ local function rotated(path)
          list[#list + 1] = stat
       end
    end
-   table.sort(list, function(a, b)
-      return a.mtime < b.mtime or a.mtime == b.mtime and a.path > b.path
+   table.sort(list, function(first, second)
+      return first.mtime < second.mtime or first.mtime == second.mtime and first.path > second.path
    end)
    return list
 end
 
 -- Where a rotated file is now, and the one that was written after it.
 local function find_rotated(path, what)
-   local list = rotated(path)
+   local list = list_rotated(path)
    for i, stat in ipairs(list) do
-      if same(stat, what) then
+      if is_same_file(stat, what) then
          return stat.path, list[i + 1] and list[i + 1].path or path
       end
    end
@@ -55,7 +55,7 @@ local function find_rotated(path, what)
 end
 
 -- Open one of the log's files.  Where that fails the position stays for the next look.
-local function open(self, path, offset)
+local function open_file(self, path, offset)
    local stat, err = sys.stat(path)
    if not stat then
       return nil, err
@@ -73,7 +73,7 @@ local function open(self, path, offset)
    return true
 end
 
-local function close(self)
+local function close_file(self)
    if self.file then
       self.file:close()
       self.file = nil
@@ -81,20 +81,20 @@ local function close(self)
 end
 
 -- Open what is to be read next: the rest of a file that was renamed, or the log.
-local function begin(self, stat)
+local function begin_reading(self, stat)
    local p = self.position
-   if p and same(stat, p) then
-      return open(self, self.path, p.offset <= stat.size and p.offset or 0)
+   if p and is_same_file(stat, p) then
+      return open_file(self, self.path, p.offset <= stat.size and p.offset or 0)
    end
    local old = p and find_rotated(self.path, p)
    if old then
-      return open(self, old, p.offset)
+      return open_file(self, old, p.offset)
    elseif not p and not self.from_start then
       -- a log that is followed for the first time is read from now on: what it says of last year
       -- is nobody's news (`taut ingest` reads the whole of a file)
-      return open(self, self.path, stat.size)
+      return open_file(self, self.path, stat.size)
    end
-   return open(self, self.path, 0)
+   return open_file(self, self.path, 0)
 end
 
 -- Read on, at most `most` bytes.  Returns how many there were.
@@ -125,26 +125,26 @@ function Follower:look(most, fn)
          return nil, err
       end
       local ok
-      ok, err = begin(self, stat)
+      ok, err = begin_reading(self, stat)
       if not ok then
          return nil, err
       end
-   elseif stat and same(stat, self) and stat.size < self.offset then
-      close(self) -- it was cut (copytruncate): begin anew
+   elseif stat and is_same_file(stat, self) and stat.size < self.offset then
+      close_file(self) -- it was cut (copytruncate): begin anew
       local ok
-      ok, err = open(self, self.path, 0)
+      ok, err = open_file(self, self.path, 0)
       if not ok then
          return nil, err
       end
    end
    local got = read_on(self, most, fn)
-   while got < most and stat and not same(stat, self) do
+   while got < most and stat and not is_same_file(stat, self) do
       local _, next_path = find_rotated(self.path, self)
       self.reader:finish(fn) -- renamed and read to its end
       self.position = self:at()
-      close(self)
+      close_file(self)
       local ok
-      ok, err = open(self, next_path, 0)
+      ok, err = open_file(self, next_path, 0)
       if not ok then
          return nil, err
       elseif next_path == self.path then

@@ -73,23 +73,23 @@ local function count_lines(text, from, till)
    end
 end
 
-local function printable(s)
-   return (s:gsub("[^\32-\126]", "?"):sub(1, 400))
+local function make_printable(text)
+   return (text:gsub("[^\32-\126]", "?"):sub(1, 400))
 end
 
 -- Everything of a file becomes text that may be shown.
-local function clean(o)
-   for k, v in pairs(o) do
+local function clean_strings(values)
+   for k, v in pairs(values) do
       if type(v) == "string" then
-         o[k] = printable(v)
+         values[k] = make_printable(v)
       elseif type(v) == "table" then
-         clean(v)
+         clean_strings(v)
       end
    end
-   return o
+   return values
 end
 
-local function take(self, text, start, record, fn)
+local function take_record(self, text, start, record, fn)
    local time = clock.seconds(record.time, self.now)
    local o, err
    if time then
@@ -100,12 +100,12 @@ local function take(self, text, start, record, fn)
    if o then
       o.source, o.to = self.name, time
       o.untrusted = self.format.forgeable and not self.trusted or nil
-      fn(clean(o))
+      fn(clean_strings(o))
    elseif err then
       self.wrong = self.wrong + 1
       if #self.notes < NOTES then
          self.notes[#self.notes + 1] = { line = self.lines + count_lines(text, 1, start) + 1,
-            text = printable(err) }
+            text = make_printable(err) }
       end
    end
 end
@@ -137,7 +137,7 @@ function Reader:feed(piece, fn)
    for start in lines_with(whole, self.format.words) do
       local record = lpeg.match(pattern, whole, start)
       if record then
-         take(self, whole, start, record, fn)
+         take_record(self, whole, start, record, fn)
       end
    end
    if self.counting then
@@ -155,18 +155,19 @@ end
 
 --- Begin to read a log.
 -- @param name of the format
--- @param o now (seconds), state (what an earlier reader of the same log left), counting (number
---   the lines, for messages), trusted (nobody but who is meant to can write to this log; otherwise
---   observations of a format that anybody may write are marked `untrusted`)
+-- @param options now (seconds), state (what an earlier reader of the same log left), counting
+--   (number the lines, for messages), trusted (nobody but who is meant to can write to this log;
+--   otherwise observations of a format that anybody may write are marked `untrusted`)
 -- @return reader: feed(), finish(), state, notes { line, text }, wrong; or nil and what is known
-function ingest.reader(name, o)
+function ingest.reader(name, options)
    local format = ingest.formats[name]
    if not format then
       return nil, ("log format '%s' is not known (known: %s)"):format(tostring(name),
          table.concat(ingest.names(), ", "))
    end
    return setmetatable({ name = name, format = format, rest = "", lines = 0, notes = {}, wrong = 0,
-      now = o.now, state = o.state or {}, counting = o.counting, trusted = o.trusted }, Reader)
+      now = options.now, state = options.state or {}, counting = options.counting,
+      trusted = options.trusted }, Reader)
 end
 
 return ingest

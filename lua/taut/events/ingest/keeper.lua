@@ -29,7 +29,7 @@ local function say_errors(self, errors)
    self.failing = now
 end
 
-local function on_look(self, reply, err)
+local function take_look(self, reply, err)
    self.looking = false
    if not reply then
       self.error = err
@@ -56,7 +56,7 @@ function Keeper:look()
       return
    end
    self.looking = true
-   self.helper:ask({ op = "look" }, function(reply, err) on_look(self, reply, err) end)
+   self.helper:ask({ op = "look" }, function(reply, err) take_look(self, reply, err) end)
 end
 
 --- What `taut status` may want to know.
@@ -65,7 +65,7 @@ function Keeper:status()
    for path, why in pairs(self.failing) do
       failing[#failing + 1] = { path = path, why = why }
    end
-   table.sort(failing, function(a, b) return a.path < b.path end)
+   table.sort(failing, function(first, second) return first.path < second.path end)
    return { logs = #self.conf.follow, failing = failing, error = self.error, wrong = self.wrong }
 end
 
@@ -77,7 +77,7 @@ function Keeper:stop()
    self.helper:stop()
 end
 
-local function configure(self)
+local function configure_process(self)
    local list = json.array {}
    for i, f in ipairs(self.conf.follow) do
       if ingest.formats[f[1]].forgeable and not f.trusted then
@@ -105,7 +105,7 @@ function keeper.start(conf, journal, positions, on_observations)
    local self = setmetatable({ conf = conf, journal = journal, positions = positions,
       on_observations = on_observations, failing = {} }, Keeper)
    self.helper = helper.start { name = "ingest", argv = { sys.paths.program, "--ingest" },
-      on_ready = function() configure(self) end,
+      on_ready = function() configure_process(self) end,
       on_end = function() self.ready = false end }
    self.timer = loop.every(math.floor(conf.follow_s * 1000), function() self:look() end)
    return self

@@ -57,14 +57,14 @@ local slingshot = (P "cxi_core" + "cxi_ss1") * blank * Cg(C(pci), "pci") * ": cx
 
 -- "mlx5_core 0000:01:00.0: 63.008 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x8
 -- link at 0000:00:03.1 (capable of 126.016 Gb/s with 8.0 GT/s PCIe x16 link)"
-local function pcie_link(name)
+local function match_pcie_link(name)
    return Cg(C(digit ^ 1 * (P "." * digit ^ 1) ^ -1 * " GT/s" * (P " PCIe") ^ -1 * " x"
       * digit ^ 1), name) * " link"
 end
 local pcie = driver * blank * Cg(C(pci), "pci") * ": " * Cg(number, "have")
-   * " Gb/s available PCIe bandwidth, limited by " * pcie_link "have_words" * " at "
+   * " Gb/s available PCIe bandwidth, limited by " * match_pcie_link "have_words" * " at "
    * (1 - S " \n") ^ 1 * " (capable of " * Cg(number, "best") * " Gb/s with "
-   * pcie_link "best_words"
+   * match_pcie_link "best_words"
 
 local stamp = P "[" * P " " ^ 0 * digit ^ 1 * "." * digit ^ 1 * "] "
 
@@ -73,44 +73,45 @@ kernel.line = Cg(clock.syslog + clock.iso, "time") * P " " * Cg(C((word + S ":")
 
 local OPA_UP = { ACTIVE = true, ARMED = true, INIT = true, LINKUP = true }
 
-local function link_change(r)
-   if r.becomes then
-      if r.becomes == "ACTIVE" then
+local function find_link_change(record)
+   if record.becomes then
+      if record.becomes == "ACTIVE" then
          return "up"
       end
-      return OPA_UP[r.was] and not OPA_UP[r.becomes] and "down" or nil
+      return OPA_UP[record.was] and not OPA_UP[record.becomes] and "down" or nil
    end
-   return r.change
+   return record.change
 end
 
-local function of_pcie(r)
-   local left = r.best > 0 and math.min(1, r.have / r.best)
-   if not left or r.have <= 0 then
+local function observe_pcie(record)
+   local left = record.best > 0 and math.min(1, record.have / record.best)
+   if not left or record.have <= 0 then
       return nil, "a PCIe bandwidth of 0"
    end
    return { what = "width", source_kind = "pcie", class = "degrading", left = left,
-      have = r.have_words, best = r.best_words, have_Bps = r.have * 1e9 / 8,
-      text = ("PCIe link of %s %s is %s, it could be %s"):format(r.host, r.pci, r.have_words,
-         r.best_words) }
+      have = record.have_words, best = record.best_words, have_Bps = record.have * 1e9 / 8,
+      text = ("PCIe link of %s %s is %s, it could be %s"):format(record.host, record.pci,
+         record.have_words, record.best_words) }
 end
 
 --- One line's meaning; see netwatch.lua.
-function kernel.observe(r)
+function kernel.observe(record)
    local o, err
-   if r.have_words then
-      o, err = of_pcie(r)
+   if record.have_words then
+      o, err = observe_pcie(record)
    else
-      local change = link_change(r)
+      local change = find_link_change(record)
       o = change and { what = "link", class = change == "down" and "fatal" or "harmless",
-         left = change == "down" and 0 or 1, text = ("link of %s/%s is %s%s"):format(r.host,
-            r.interface, change, r.speed and (" at %g %s/s"):format(r.speed, r.unit) or "") }
+         left = change == "down" and 0 or 1, text = ("link of %s/%s is %s%s"):format(record.host,
+            record.interface, change, record.speed and (" at %g %s/s"):format(record.speed,
+            record.unit) or "") }
    end
    if o then
-      o.scope, o.origin = "node", r.interface or r.pci
-      o.port = r.host .. "/" .. (r.interface or r.pci)
+      o.scope, o.origin = "node", record.interface or record.pci
+      o.port = record.host .. "/" .. (record.interface or record.pci)
       -- Omni-Path's driver names its device: no interface of the kernel's
-      o.at = { host = r.host, interface = not r.becomes and r.interface or nil,
-         pci = not r.interface and r.pci or nil }
+      o.at = { host = record.host, interface = not record.becomes and record.interface or nil,
+         pci = not record.interface and record.pci or nil }
    end
    return o, err
 end

@@ -42,26 +42,26 @@ for row, text in pairs(MAP) do
    end
 end
 
-local function name_of(t)
-   return ("%sl%d%d"):format(t.gemini, t.row, t.column)
+local function name_tile(named)
+   return ("%sl%d%d"):format(named.gemini, named.row, named.column)
 end
 
 --- One line's meaning.
--- @param r record of `line`
+-- @param record of `line`
 -- @param state kept from call to call: `masks`, sending tile → mask that is not 7
 -- @return observation; nil for no news; nil and what is wrong with the line
-function netwatch.observe(r, state)
-   local mask = math.tointeger(tonumber(r.mask))
+function netwatch.observe(record, state)
+   local mask = math.tointeger(tonumber(record.mask))
    if not mask or mask < 0 or mask > 7 then
-      return nil, ("lanemask '%s', expected 0 to 7"):format(r.mask:sub(1, 20))
+      return nil, ("lanemask '%s', expected 0 to 7"):format(record.mask:sub(1, 20))
    end
-   local sender = r.way == "TX" and r.tile or r.other
-   local receiver = r.way == "TX" and r.other or r.tile
+   local sender = record.way == "TX" and record.tile or record.other
+   local receiver = record.way == "TX" and record.other or record.tile
    local way = direction[sender.row][sender.column]
    if not way then
-      return nil, ("%s is a tile of the processors"):format(name_of(sender))
+      return nil, ("%s is a tile of the processors"):format(name_tile(sender))
    end
-   local name = name_of(sender)
+   local name = name_tile(sender)
    state.masks = state.masks or {}
    local before = state.masks[name] or 7
    if mask == before then
@@ -72,9 +72,9 @@ function netwatch.observe(r, state)
    local all = LANES[way:sub(1, 1)]
    return { what = "lanes", scope = "link", class = mask == 7 and "harmless" or "degrading",
       left = (all - 3 + lanes) / all, have = ("%d of 3 lanes"):format(lanes), best = "3 of 3 lanes",
-      port = name, far = name_of(receiver), origin = name,
+      port = name, far = name_tile(receiver), origin = name,
       at = { gemini = sender.gemini, direction = way },
-      text = ("%s to %s (%s): %d of 3 lanes%s"):format(name, name_of(receiver), way, lanes,
+      text = ("%s to %s (%s): %d of 3 lanes%s"):format(name, name_tile(receiver), way, lanes,
          mask == 7 and " again" or (", %d of %d of the direction"):format(all - 3 + lanes, all)) }
 end
 

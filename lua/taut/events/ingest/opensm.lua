@@ -49,7 +49,7 @@ opensm.line = Cg(clock.syslog, "time")
 local URGENT = { "integrity", "overrun", "watchdog" }
 
 -- The GUID in a GID: its last four groups.
-local function guid_of_gid(text)
+local function find_guid_in_gid(text)
    local tail = text:match "::(.*)$" or text:match ":(%x*:%x*:%x*:%x*)$" or ""
    local groups = {}
    for group in tail:gmatch "%x+" do
@@ -62,41 +62,41 @@ local function guid_of_gid(text)
    return #groups > 0 and "0x" .. ("0"):rep(16 - #digits) .. digits or nil
 end
 
-local function of_notice(r)
-   local lower = r.notice:lower()
+local function observe_notice(record)
+   local lower = record.notice:lower()
    for _, what in ipairs(URGENT) do
       if lower:find(what, 1, true) then
-         local where = ("%s%s"):format(r.guid, r.port and "/" .. r.port or "")
+         local where = ("%s%s"):format(record.guid, record.port and "/" .. record.port or "")
          return { what = "notice", class = "fatal",
-            text = ("%s says: %s"):format(where, r.notice:sub(1, 80)) }
+            text = ("%s says: %s"):format(where, record.notice:sub(1, 80)) }
       end
    end
    return nil
 end
 
 --- One line's meaning; see netwatch.lua.
-function opensm.observe(r)
-   if r.kind == "errors" then
+function opensm.observe(record)
+   if record.kind == "errors" then
       return { what = "sm", class = "degrading", scope = "fabric", origin = "sm",
          text = "the subnet manager met errors when it set up the fabric" }
    end
-   r.guid = r.guid or r.gid and guid_of_gid(r.gid)
-   if not r.guid then
+   record.guid = record.guid or record.gid and find_guid_in_gid(record.gid)
+   if not record.guid then
       return nil, "a GID without a GUID"
    end
    local o
-   if r.kind == "notice" then
-      o = of_notice(r)
+   if record.kind == "notice" then
+      o = observe_notice(record)
    else
-      local lost = r.kind == "removed"
-      r.name = r.name:gsub("%s+$", "")
+      local lost = record.kind == "removed"
+      record.name = record.name:gsub("%s+$", "")
       o = { what = "link", class = lost and "fatal" or "harmless", left = lost and 0 or 1,
-         text = ("%s (%s) %s the fabric"):format(r.name:sub(1, 64), r.guid,
+         text = ("%s (%s) %s the fabric"):format(record.name:sub(1, 64), record.guid,
             lost and "left" or "is back in") }
    end
    if o then
-      o.origin, o.guid = r.guid, r.guid
-      o.at = { guid = r.guid, name = r.name, port = r.port }
+      o.origin, o.guid = record.guid, record.guid
+      o.at = { guid = record.guid, name = record.name, port = record.port }
    end
    return o
 end

@@ -38,8 +38,8 @@ function ops.look()
    local list = reply.observations
    for _, f in ipairs(followers) do
       local before, inode = f.offset, f.inode
-      local got, err = f:look(#list < OBSERVATIONS and MOST or 0, function(o)
-         list[#list + 1] = o
+      local got, err = f:look(#list < OBSERVATIONS and MOST or 0, function(observation)
+         list[#list + 1] = observation
       end)
       if not got then
          reply.errors[#reply.errors + 1] = { path = f.path, why = err }
