@@ -7,26 +7,26 @@ local stages = require "taut.topology.stages"
 
 local alone = {}
 
-local function crosses(topo, src, dst, c)
+local function does_cross(topo, src, dst, component)
    for _, on in ipairs(src ~= dst and stages.all(topo:route(src, dst)) or {}) do
-      if on == c then
+      if on == component then
          return true
       end
    end
    return false
 end
 
--- Is there another receiver of what src sends over c, or another sender of what dst receives?  The
--- likeliest are next to the one there is.
-local function has_another(topo, c, src, dst, side)
+-- Is there another receiver of what src sends over the component, or another sender of what dst
+-- receives?  The likeliest are next to the one there is.
+local function has_another(topo, component, src, dst, side)
    local is_receiver = side == "receivers"
    local own, last = is_receiver and dst or src, #topo.nodes
-   local function is_one(n)
-      return n >= 1 and n <= last
-         and crosses(topo, is_receiver and src or n, is_receiver and n or dst, c)
+   local function is_another(node)
+      return node >= 1 and node <= last
+         and does_cross(topo, is_receiver and src or node, is_receiver and node or dst, component)
    end
    for away = 1, math.max(own - 1, last - own) do
-      if is_one(own - away) or is_one(own + away) then
+      if is_another(own - away) or is_another(own + away) then
          return true
       end
    end
@@ -34,16 +34,16 @@ local function has_another(topo, c, src, dst, side)
 end
 
 -- Routes do not change often, and there may be many nodes.
-local function could_be_more(self, c, src, dst, side)
+local function could_have_another(self, component, src, dst, side)
    local known = self.ends_of
    if not known or known.topo ~= self.topo or known.epoch ~= self.topo.epoch then
       known = { topo = self.topo, epoch = self.topo.epoch, senders = {}, receivers = {} }
       self.ends_of = known
    end
-   if known[side][c] == nil then
-      known[side][c] = has_another(self.topo, c, src, dst, side)
+   if known[side][component] == nil then
+      known[side][component] = has_another(self.topo, component, src, dst, side)
    end
-   return known[side][c]
+   return known[side][component]
 end
 
 --- What a case against a link lacks: senders or receivers, where the routes have more of them.
@@ -52,15 +52,15 @@ end
 -- @param far how many of each there must be
 -- @param src, dst the ends of its newest test, or nil
 -- @return { what = "senders" or "receivers", has, needs }, or nil
-function alone.missing(self, c, case, far, src, dst)
-   if not self.topo:is_link(c) then
+function alone.missing(self, component, case, far, src, dst)
+   if not self.topo:is_link(component) then
       return nil
    end
-   local flows = member.flows(self.sets, c)
+   local flows = member.flows(self.sets, component)
    for _, side in ipairs { "senders", "receivers" } do
       if math.max(case[side], tables.size(flows[side])) < math.min(far, 2) then
          -- without a ceiling nothing tells a link from the one node that it leads to
-         if src and (case.is_any or could_be_more(self, c, src, dst, side)) then
+         if src and (case.is_any or could_have_another(self, component, src, dst, side)) then
             return { what = side, has = case[side], needs = math.ceil(far) }
          end
       end

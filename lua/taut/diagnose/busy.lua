@@ -8,12 +8,12 @@ local busy = {}
 
 -- Does the test surely cross what it is to confirm?  One of a set, that it may have taken another
 -- member of, only where its way is known.
-local function crosses(t)
-   return t.streams and tables.has(t.way or t.route or {}, t.confirms)
+local function surely_crosses(test)
+   return test.streams and tables.has(test.way or test.route or {}, test.confirms)
 end
 
 -- Pairs of them (one stream, several streams).
-local function pairs_of(tests)
+local function pair_tests(tests)
    local first, list = {}, {}
    for _, t in ipairs(tests) do
       local key = t.confirms .. ":" .. t.src .. ">" .. t.dst
@@ -26,26 +26,30 @@ local function pairs_of(tests)
    return list
 end
 
--- What a test carried over c, as a share of c's capacity.  Not of what the test was to reach: that
--- is less where the plan lets others use c as well, of whom several streams then take their part.
-local function share(self, t, c)
-   local port = t.port and t.port.is_low and t.port.component == c and t.port
-   return (port and port.Bps or t.bw_Bps) / self.topo.capacity[c]
+-- What a test carried over a component, as a share of its capacity.  Not of what the test was to
+-- reach: that is less where the plan lets others use it as well, of whom several streams then take
+-- their part.
+local function share_of_capacity(self, test, component)
+   local port = test.port and test.port.is_low and test.port.component == component and test.port
+   return (port and port.Bps or test.bw_Bps) / self.topo.capacity[component]
 end
 
 -- Is this more than one stream ever got since the component was last cleared?
-local function is_more(self, c, took, best)
-   return took > self.s.grows * math.max(best, self.evidence:best(c)) and took > 2 * self.s.failed
+local function is_more_than_ever(self, component, took, best)
+   return took > self.s.grows * math.max(best, self.evidence:best(component))
+      and took > 2 * self.s.failed
 end
 
 --- What several streams took, one may have had since: it had met a pause then, or others on a link
 -- that is broken besides.  Such an answer says nothing of a busy link any more.
--- @param k record of component c: `busy`, how many answers say so, and `took`, their shares
-function busy.review(self, c, k)
-   local took = k.took
+-- @param record of the component: `busy`, how many answers say so, and `took`, their shares
+function busy.review(self, component, record)
+   local took = record.took
    if took then
-      k.took = tables.filter(took, function(much) return is_more(self, c, much, 0) end)
-      k.busy = k.busy - #took + #k.took
+      record.took = tables.filter(took, function(much)
+         return is_more_than_ever(self, component, much, 0)
+      end)
+      record.busy = record.busy - #took + #record.took
    end
 end
 
@@ -55,7 +59,7 @@ end
 -- @return array of the components concerned
 function busy.confirm(self, tests)
    local concerned = {}
-   tests = tables.filter(tests, crosses)
+   tests = tables.filter(tests, surely_crosses)
    for _, t in ipairs(tests) do
       local k = self:component(t.confirms)
       k.asked = (k.asked or 0) + 1
@@ -64,13 +68,13 @@ function busy.confirm(self, tests)
          k.spent[t.src], k.spent[t.dst] = (k.spent[t.src] or 0) + 1, (k.spent[t.dst] or 0) + 1
       end
    end
-   for _, p in ipairs(pairs_of(tests)) do
+   for _, p in ipairs(pair_tests(tests)) do
       local k = self:component(p.c)
       local one, many = judge.shown(p.one, p.c), judge.shown(p.many, p.c)
       -- what its own losses made low is not busy where several streams get more: they hide losses
       if one == "low" and not p.one.by_loss and many ~= "void" and k.state ~= "ok" then
-         local took = share(self, p.many, p.c)
-         if is_more(self, p.c, took, share(self, p.one, p.c)) then
+         local took = share_of_capacity(self, p.many, p.c)
+         if is_more_than_ever(self, p.c, took, share_of_capacity(self, p.one, p.c)) then
             k.busy, k.took = k.busy + 1, k.took or {}
             table.insert(k.took, took)
          elseif many == "low" then

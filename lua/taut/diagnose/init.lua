@@ -21,7 +21,7 @@ local member = require "taut.diagnose.sets.member"
 local memory = require "taut.diagnose.memory"
 local queries = require "taut.diagnose.queries"
 local reasoning = require "taut.diagnose.reasoning"
-local record = require "taut.diagnose.record"
+local records = require "taut.diagnose.record"
 local sane = require "taut.diagnose.sane"
 local sets = require "taut.diagnose.sets"
 local settle = require "taut.diagnose.settle"
@@ -40,17 +40,17 @@ Diagnosis.began_anew, Diagnosis.relearn = anew.began, anew.relearn
 Diagnosis.wanted, Diagnosis.watched = wants.wanted, wants.watched
 Diagnosis.remark, Diagnosis.reasoning = reasoning.remark, reasoning.of
 
-local function engine_of(topo, s)
-   return evidence.new(topo.graph, s, alike.classes(topo))
+local function new_engine(topo, settings)
+   return evidence.new(topo.graph, settings, alike.classes(topo))
 end
 
 --- @param topo topology
--- @param s the `diagnosis` section of the configuration
-function diagnose.new(topo, s)
-   local self = setmetatable({ topo = topo, s = s, suspects = {}, decided = {},
+-- @param settings the `diagnosis` section of the configuration
+function diagnose.new(topo, settings)
+   local self = setmetatable({ topo = topo, s = settings, suspects = {}, decided = {},
       want_list = { at = {} }, want_changed = {}, version = 0, marked = {},
-      records = {}, epoch = topo.epoch, evidence = engine_of(topo, s) }, Diagnosis)
-   self.learned = learned.new(topo, self.evidence, s)
+      records = {}, epoch = topo.epoch, evidence = new_engine(topo, settings) }, Diagnosis)
+   self.learned = learned.new(topo, self.evidence, settings)
    sane.begin(self)
    self.sets, self.has_sets = sets.new(self), false
    self:listen(function() return false end)
@@ -64,21 +64,21 @@ function Diagnosis:tell(coverage)
    coverage:follow(self.evidence)
 end
 
---- Which jobs run over a link that began from `from` to `to` is told by fn(c, from, to): array of
--- { id, since (seconds) }.
+--- Which jobs run over a link that began from `from` to `to` is told by fn(component, from, to):
+-- array of { id, since (seconds) }.
 function Diagnosis:ask_jobs(fn)
    self.jobs_over = fn
 end
 
---- Let `accuses`(c, since) say whether anything but tests spoke against a link since then.
+--- Let `accuses`(component, since) say whether anything but tests spoke against a link since then.
 function Diagnosis:listen(accuses)
    self.accuses = accuses
 end
 
 --- The low tests of a component since it was last cleared, oldest first: { id, event, job, time,
 -- src, dst, src_name, dst_name, bw_Bps, expected_Bps, ratio, share, flows, streams, links, on }.
-function Diagnosis:run(c)
-   local list = self.evidence:run(c)
+function Diagnosis:run(component)
+   local list = self.evidence:run(component)
    for _, t in ipairs(list) do
       t.src_name, t.dst_name = self.topo.nodes[t.src], self.topo.nodes[t.dst]
       t.class = "low"
@@ -87,44 +87,45 @@ function Diagnosis:run(c)
 end
 
 --- How many tests with counted losses a component crossed since one cleared it.
-function Diagnosis:losses(c)
-   return #self.evidence:loss_run(c)
+function Diagnosis:losses(component)
+   return #self.evidence:loss_run(component)
 end
 
 --- The tests that speak against a component: those of its verdict, where there is one.
-function Diagnosis:against(c)
-   local k = self.records[c]
-   return k and (k.loss and k.loss.tests or k.evidence) or self:run(c)
+function Diagnosis:against(component)
+   local k = self.records[component]
+   return k and (k.loss and k.loss.tests or k.evidence) or self:run(component)
 end
 
 --- How many tests spoke against a component since it last did well, and of how many: its run, and
 -- what speaks for a verdict, are some of them.  Of what is called slow this is as it was then.
 -- @return low, of; 0 and all its tests where none did
-function Diagnosis:tally(c)
-   local seen, k = self:seen(c), self.records[c]
+function Diagnosis:tally(component)
+   local seen, k = self:seen(component), self.records[component]
    if k and k.loss then
-      return #k.loss.tests, math.max(#k.loss.tests, #self.evidence:loss_run(c))
+      return #k.loss.tests, math.max(#k.loss.tests, #self.evidence:loss_run(component))
    end
-   local low = math.max(seen.low, self.evidence:low(c), k and k.evidence and #k.evidence or 0)
+   local low = math.max(seen.low, self.evidence:low(component), k and k.evidence
+      and #k.evidence or 0)
    return low, low == 0 and seen.tests or math.max(seen.low_of, low)
 end
 
 --- Other settings, and perhaps the same wiring with other capacities, from now on.
-function Diagnosis:reload(topo, s)
-   self.s, self.want_all = s, nil
+function Diagnosis:reload(topo, settings)
+   self.s, self.want_all = settings, nil
    if topo == self.topo then
-      self.evidence:rules(s)
+      self.evidence:rules(settings)
       if self.learned then
-         self.learned:rules(s)
+         self.learned:rules(settings)
       end
-      self.sets:rules(s)
+      self.sets:rules(settings)
       return
    end
    local old = self.evidence
    self.topo, self.epoch = topo, topo.epoch
-   self.evidence = engine_of(topo, s)
+   self.evidence = new_engine(topo, settings)
    self.evidence:know(old)
-   self.learned = learned.new(topo, self.evidence, s, self.learned)
+   self.learned = learned.new(topo, self.evidence, settings, self.learned)
    if self.coverage then
       self:tell(self.coverage)
    end
@@ -199,14 +200,14 @@ end
 -- @param left share of the capacity; 1 when nothing stands any more
 -- @param fact { why = in words, head = for a drain's reason or nil, since }, where left < 1
 -- @return changes
-function Diagnosis:hard(c, left, fact, now)
-   local k = self.records[c]
+function Diagnosis:hard(component, left, fact, now)
+   local k = self.records[component]
    local was = k and k.hard
    if was and was.of_set then
       was.own = left < 1 and { left = left, why = fact.why, head = fact.head, since = fact.since }
       return {}
    elseif left < 1 then
-      k = self:component(c)
+      k = self:component(component)
       k.hard = { left = left, why = fact.why, head = fact.head, since = fact.since }
       if was and was.left == left then
          return {}
@@ -216,7 +217,7 @@ function Diagnosis:hard(c, left, fact, now)
    else
       return {}
    end
-   return settle.hard(self, c, now)
+   return settle.hard(self, component, now)
 end
 
 --- Sets may come down to a cable by what was said of links since the last tests: errors that a
@@ -228,16 +229,16 @@ end
 
 --- Forget what speaks against a component (released, repaired).
 -- @param probation_s seconds of probation, 0 for none
-function Diagnosis:forget(c, now, probation_s, changes)
-   local k = self:component(c)
-   self.evidence:forget(c)
-   local over = self.sets:forget(c)
+function Diagnosis:forget(component, now, probation_s, changes)
+   local k = self:component(component)
+   self.evidence:forget(component)
+   local over = self.sets:forget(component)
    k.probation_until = probation_s and probation_s > 0 and now + probation_s or nil
    changes = changes or {}
-   settle.well(self, c, now, changes)
-   settle.untested(self, c, changes)
+   settle.well(self, component, now, changes)
+   settle.untested(self, component, changes)
    if k.hard then -- it stands all the same
-      local more = settle.hard(self, c, now)
+      local more = settle.hard(self, component, now)
       table.move(more, 1, #more, #changes + 1, changes)
    end
    cable.take_back(self, over, now, changes)
@@ -246,21 +247,21 @@ function Diagnosis:forget(c, now, probation_s, changes)
 end
 
 --- A component is not there any more: what comes in its place is another, and untested.
-function Diagnosis:left(c, now, changes)
-   local k = self.records[c]
+function Diagnosis:left(component, now, changes)
+   local k = self.records[component]
    if k then
       k.hard = nil
    end
-   self:forget(c, now, 0, changes)
-   self.records[c] = nil
+   self:forget(component, now, 0, changes)
+   self.records[component] = nil
 end
 
 --- Take over what is known of a component, as memory.lua unpacked it; restored() ends it.
-function Diagnosis:restore(c, k)
-   memory.add(self, c, k)
-   self.records[c] = record.restore(k)
-   settle.note(self, c, k.state)
-   wants.changed(self, c)
+function Diagnosis:restore(component, record)
+   memory.add(self, component, record)
+   self.records[component] = records.restore(record)
+   settle.note(self, component, record.state)
+   wants.changed(self, component)
 end
 
 --- All that was kept has been handed in.

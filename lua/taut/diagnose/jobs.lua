@@ -6,16 +6,17 @@ local jobs = {}
 local CHECK_S = 10 -- a job's own check comes first, and may find the link well
 
 --- The job that may be what fills a link; it is asked when nothing else is missing.
--- @param k record of link c; its `load` remembers the job, which may end before the next test
+-- @param record of the link; its `load` remembers the job, which may end before the next test
 -- @param case of taut.evidence
 -- @return { what = "job", has = its number }; nil when a low test came after it, or there is none
-function jobs.missing(self, c, k, case, now)
-   local job = self.jobs_over and self.topo:is_link(c)
-      and self.jobs_over(c, self.evidence:cleared(c) - CHECK_S, case.first)[1]
+function jobs.missing(self, component, record, case, now)
+   local job = self.jobs_over and self.topo:is_link(component)
+      and self.jobs_over(component, self.evidence:cleared(component) - CHECK_S, case.first)[1]
    if job then
-      k.load = { job = job.id, at = now }
+      record.load = { job = job.id, at = now }
    end
-   return k.load and case.last <= k.load.at and { what = "job", has = k.load.job } or nil
+   return record.load and case.last <= record.load.at
+      and { what = "job", has = record.load.job } or nil
 end
 
 return jobs

@@ -20,29 +20,29 @@ local AGAIN_S = 60 -- a large class is not sorted for each check
 ---------------------------------------------------------------- what one component showed
 
 -- The two best: one alone may be a slip of the clock.
-local function note(best, v)
-   if v > best.first then
-      best.second, best.first = best.first, v
-   elseif v > best.second then
-      best.second = v
+local function note_best(best, value)
+   if value > best.first then
+      best.second, best.first = best.first, value
+   elseif value > best.second then
+      best.second = value
    else
       return false
    end
    return true
 end
 
-local function take(self, c, t)
-   local class = self.of[c]
-   if not class or (t.through or t.shares or {})[c] then
+local function take_test(self, component, test)
+   local class = self.of[component]
+   if not class or (test.through or test.shares or {})[component] then
       return -- what is shared may be shared unevenly
    end
-   local best = self.best[c]
+   local best = self.best[component]
    if not best then
       best = { first = -1, second = -1 }
-      self.best[c] = best
+      self.best[component] = best
    end
    local had = best.second >= 0
-   if note(best, t.bw_Bps) then
+   if note_best(best, test.bw_Bps) then
       class.seen = class.seen + (best.second >= 0 and not had and 1 or 0)
       class.is_news = true
    end
@@ -50,35 +50,36 @@ end
 
 -- Does a test tell what there is?  Several streams at once get more than the one that is expected;
 -- of one that may end early both ends may only agree that it is good.
-local function tells(t)
-   local is_agreed = t.figure or not t.enough_Bps and (t.class == "good" or t.class == "low")
-   return is_agreed and (t.streams or 1) <= 1
-      and type(t.bw_Bps) == "number" and t.bw_Bps >= 0 and t.bw_Bps < math.huge
+local function is_telling(test)
+   local is_agreed = test.figure
+      or not test.enough_Bps and (test.class == "good" or test.class == "low")
+   return is_agreed and (test.streams or 1) <= 1
+      and type(test.bw_Bps) == "number" and test.bw_Bps >= 0 and test.bw_Bps < math.huge
 end
 
 ---------------------------------------------------------------- what a class is taken to carry
 
-local function median(list)
+local function find_median(list)
    local n = #list
    table.sort(list)
    return n % 2 == 1 and list[n // 2 + 1] or (list[n // 2] + list[n // 2 + 1]) / 2
 end
 
 -- Median and spread (median distance from it, as a share) of what a class's components showed.
-local function middle(self, class)
+local function find_middle(self, class)
    local list, off = {}, {}
    for _, c in ipairs(class.members) do
       local v = self.best[c] and self.best[c].second or -1
       list[#list + 1] = v >= 0 and v or nil
    end
-   local m = median(list)
+   local m = find_median(list)
    for i, v in ipairs(list) do
       off[i] = math.abs(v - m)
    end
-   return m, m > 0 and median(off) / m or math.huge, #list
+   return m, m > 0 and find_median(off) / m or math.huge, #list
 end
 
-local function set(self, class, Bps, was)
+local function set_class_Bps(self, class, Bps, was)
    class.Bps = Bps
    for _, c in ipairs(class.members) do
       unknown.known(self.topo, c, Bps)
@@ -90,9 +91,9 @@ local function set(self, class, Bps, was)
 end
 
 -- Returns whether runs that were measured against the old value mean nothing now.
-local function learn(self, class, now)
+local function learn_class(self, class, now)
    local s = self.s
-   local m, spread, n = middle(self, class)
+   local m, spread, n = find_middle(self, class)
    class.is_news, class.looked_at, class.shows = false, now, m
    if m <= 0 or class.Bps and n < class.n then
       return false
@@ -109,18 +110,18 @@ local function learn(self, class, now)
    end
    class.settled = n >= s.learn_share * #class.members or nil
    class.since = class.since or now
-   return set(self, class, m, class.Bps)
+   return set_class_Bps(self, class, m, class.Bps)
 end
 
-local function is_due(self, class, now)
+local function is_due_to_learn(self, class, now)
    local least = self.s.learn_peers
    return class.is_news and class.seen >= least
       and (class.seen <= 4 * least or math.abs(now - (class.looked_at or -math.huge)) >= AGAIN_S)
 end
 
 --- Other settings from now on.
-function Learned:rules(s)
-   self.s = s
+function Learned:rules(settings)
+   self.s = settings
 end
 
 --- Take in the tests of an event: judged, or with `bw_Bps` alone.
@@ -128,16 +129,16 @@ end
 function Learned:take(tests, now)
    local moved = {}
    for _, t in ipairs(tests) do
-      for _, stage in ipairs(tells(t) and (t.route or self.topo:route(t.src, t.dst, nil, t.rail))
-         or {}) do
+      for _, stage in ipairs(is_telling(t)
+         and (t.route or self.topo:route(t.src, t.dst, nil, t.rail)) or {}) do
          -- which of a set it met nobody knows; the median of all bears that
          for _, c in ipairs(type(stage) == "table" and stage or { stage }) do
-            take(self, c, t)
+            take_test(self, c, t)
          end
       end
    end
    for _, class in pairs(self.classes) do
-      if is_due(self, class, now) and learn(self, class, now) then
+      if is_due_to_learn(self, class, now) and learn_class(self, class, now) then
          table.move(class.members, 1, #class.members, #moved + 1, moved)
       end
    end
@@ -146,12 +147,12 @@ end
 
 ---------------------------------------------------------------- questions
 
---- Is component c one of which nobody knows what it carries?
-function Learned:is_open(c)
-   return self.of[c] ~= nil and not self.of[c].Bps
+--- Is a component one of which nobody knows what it carries?
+function Learned:is_open(component)
+   return self.of[component] ~= nil and not self.of[component].Bps
 end
 
-local function row_of(self, class)
+local function describe_class(self, class)
    local s, Bps = self.s, class.Bps
    local differs = class.settled and class.shows and class.seen >= s.learn_peers
       and math.abs(class.shows - Bps) > s.learn_spread * Bps
@@ -161,20 +162,20 @@ local function row_of(self, class)
       too_different = not Bps and class.spread and class.spread > s.learn_spread or nil }
 end
 
---- What is expected of component c, and from what; nil where it is configured.
+--- What is expected of a component, and from what; nil where it is configured.
 -- @return { class, Bps (nil: not known yet), peers, of, least, spread, settled, shows = what its
 --   peers show now where that is another value, too_different }
-function Learned:about(c)
-   return self.of[c] and row_of(self, self.of[c])
+function Learned:about(component)
+   return self.of[component] and describe_class(self, self.of[component])
 end
 
 --- The same of all classes, by name.
 function Learned:rows()
    local list = {}
    for _, class in pairs(self.classes) do
-      list[#list + 1] = row_of(self, class)
+      list[#list + 1] = describe_class(self, class)
    end
-   table.sort(list, function(a, b) return a.class < b.class end)
+   table.sort(list, function(first, second) return first.class < second.class end)
    return list
 end
 
@@ -213,35 +214,36 @@ function Learned:pack_shown(list, last)
    return #out > 0 and out or nil
 end
 
-local function is_number(v, most)
-   return type(v) == "number" and v >= 0 and v <= most
+local function is_number_within(value, most)
+   return type(value) == "number" and value >= 0 and value <= most
 end
 
 --- Take over what was kept; what is damaged, or of a class that is not learned now, is left out.
 function Learned:restore(list)
    for _, k in ipairs(type(list) == "table" and list or {}) do
       local class = type(k) == "table" and self.classes[k.class]
-      if class and is_number(k.n, #class.members) then
-         class.spread = is_number(k.spread, 1e9) and k.spread or nil
-         class.shows = is_number(k.shows, 1e18) and k.shows or nil
+      if class and is_number_within(k.n, #class.members) then
+         class.spread = is_number_within(k.spread, 1e9) and k.spread or nil
+         class.shows = is_number_within(k.shows, 1e18) and k.shows or nil
       end
-      if class and is_number(k.Bps, 1e18) and k.Bps > 0 and is_number(k.n, #class.members) then
+      if class and is_number_within(k.Bps, 1e18) and k.Bps > 0
+         and is_number_within(k.n, #class.members) then
          class.n, class.settled = k.n, k.settled == true or nil
-         class.since = is_number(k.since, 1e15) and k.since or nil
-         set(self, class, k.Bps)
+         class.since = is_number_within(k.since, 1e15) and k.since or nil
+         set_class_Bps(self, class, k.Bps)
       end
    end
    self.changed = nil
 end
 
 -- What one component showed.
-local function restore_best(self, c, second, first)
-   local class = self.of[c]
-   if class and is_number(first, 1e18) and type(second) == "number" and second <= first then
-      local had = self.best[c]
+local function restore_best(self, component, second, first)
+   local class = self.of[component]
+   if class and is_number_within(first, 1e18) and type(second) == "number" and second <= first then
+      local had = self.best[component]
       class.seen = class.seen + ((second >= 0 and 1 or 0) - (had and had.second >= 0 and 1 or 0))
       class.is_news = true
-      self.best[c] = { first = first, second = math.max(-1, second) }
+      self.best[component] = { first = first, second = math.max(-1, second) }
    end
 end
 
@@ -254,7 +256,7 @@ function Learned:restore_shown(list, map)
 end
 
 -- Everything about one class, as if nothing had been tested.
-local function reset(self, class)
+local function reset_class(self, class)
    class.Bps, class.n, class.spread, class.settled, class.since = nil, 0, nil, nil, nil
    class.seen, class.is_news, class.looked_at, class.shows = 0, false, nil, nil
    for _, c in ipairs(class.members) do
@@ -278,7 +280,7 @@ function Learned:forget(name)
    end
    local list = {}
    for _, class in pairs(name and { self.classes[name] } or self.classes) do
-      reset(self, class)
+      reset_class(self, class)
       table.move(class.members, 1, #class.members, #list + 1, list)
    end
    self.changed = true
@@ -287,14 +289,14 @@ end
 
 --- @param topo topology
 -- @param evidence of it
--- @param s the `diagnosis` section
+-- @param settings the `diagnosis` section
 -- @param before what was learned about the same machine under another configuration, or nil
 -- @return object, or nil where every capacity is configured
-function learned.new(topo, evidence, s, before)
+function learned.new(topo, evidence, settings, before)
    if not topo.learns then
       return nil
    end
-   local self = setmetatable({ topo = topo, evidence = evidence, s = s, best = {}, of = {},
+   local self = setmetatable({ topo = topo, evidence = evidence, s = settings, best = {}, of = {},
       classes = {} }, Learned)
    for name, members in pairs(unknown.classes(topo)) do
       local class = { name = name, members = members, seen = 0, n = 0 }

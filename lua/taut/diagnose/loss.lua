@@ -11,26 +11,26 @@ local verdict = require "taut.diagnose.verdict"
 
 local loss = {}
 
---- What the counted losses of component c amount to, or nil where nothing speaks against it.
+--- What the counted losses of a component amount to, or nil where nothing speaks against it.
 -- @return { score, share, first, last, tests, at, spells, events, segments, lost, rate, recent,
 --   far, senders, receivers } of taut.evidence
-function loss.case(self, c)
-   local case = self.evidence:loss_case(c)
+function loss.case(self, component)
+   local case = self.evidence:loss_case(component)
    return case and case.share > 0 and case or nil
 end
 
 --- Are the losses worth a suspicion?
-function loss.is_suspect(self, k, case, now)
+function loss.is_suspect(self, record, case, now)
    local s = self.s
-   return case.at >= verdict.needed(self, k, s.suspect_low, now)
-      and case.score >= verdict.needed(self, k, s.suspect_score, now)
-      and case.events >= verdict.needed(self, k, s.suspect_events, now)
+   return case.at >= verdict.needed(self, record, s.suspect_low, now)
+      and case.score >= verdict.needed(self, record, s.suspect_score, now)
+      and case.events >= verdict.needed(self, record, s.suspect_events, now)
 end
 
 -- The nodes of the newest test with the losses of the case.
-local function newest_ends(self, c)
+local function find_newest_ends(self, component)
    local newest
-   for _, t in ipairs(self.evidence:loss_run(c)) do
+   for _, t in ipairs(self.evidence:loss_run(component)) do
       newest = t.is_at and t or newest
    end
    return newest and newest.src, newest and newest.dst
@@ -38,32 +38,34 @@ end
 
 --- What a verdict "it loses" still wants; nil when nothing is missing.
 -- @return as verdict.missing
-function loss.missing(self, c, k, case, now)
-   local s, far = self.s, verdict.far_needed(self, c, k, now)
+function loss.missing(self, component, record, case, now)
+   local s, far = self.s, verdict.far_needed(self, component, record, now)
    local spells, span_h = (case.spells), (case.last - case.first) / 3600
    if case.score < s.loss_score then
       return { what = "score", has = case.score, needs = s.loss_score }
-   elseif spells < verdict.needed(self, k, s.slow_spells, now) then
+   elseif spells < verdict.needed(self, record, s.slow_spells, now) then
       return { what = "spells", has = spells,
-         needs = math.ceil(verdict.needed(self, k, s.slow_spells, now)) }
-   elseif span_h < verdict.needed(self, k, s.confirm_span_h, now) then
+         needs = math.ceil(verdict.needed(self, record, s.slow_spells, now)) }
+   elseif span_h < verdict.needed(self, record, s.confirm_span_h, now) then
       return { what = "span", has = span_h, needs = s.confirm_span_h }
    elseif case.far < far then
       return { what = "far", has = case.far, needs = math.ceil(far) }
    end
-   return alone.missing(self, c, case, far, newest_ends(self, c))
+   return alone.missing(self, component, case, far, find_newest_ends(self, component))
 end
 
 --- Others that may be what loses: what explains the case nearly as well, so that without the tests
 -- over it less than a verdict is left.
 -- @return array of { component, rest, score, same }
-function loss.rivals(self, c)
-   return self.evidence:loss_rivals(c, self.s.loss_score, self.s.tie_score)
+function loss.rivals(self, component)
+   return self.evidence:loss_rivals(component, self.s.loss_score, self.s.tie_score)
 end
 
 --- What is kept of a verdict: the share, what is left of a stream's rate, the tests that say so.
-function loss.record(self, c, case)
-   local tests = tables.filter(self.evidence:loss_run(c), function(t) return t.is_at end)
+function loss.record(self, component, case)
+   local tests = tables.filter(self.evidence:loss_run(component), function(test)
+      return test.is_at
+   end)
    for _, t in ipairs(tests) do
       t.src_name, t.dst_name = self.topo.nodes[t.src], self.topo.nodes[t.dst]
       t.on, t.is_at = nil, nil
@@ -74,9 +76,9 @@ function loss.record(self, c, case)
 end
 
 --- Nodes that took part in the tests of a component's losses: map node → in how many.
-function loss.partners(self, c)
+function loss.partners(self, component)
    local seen = {}
-   for _, t in ipairs(self.evidence:loss_run(c)) do
+   for _, t in ipairs(self.evidence:loss_run(component)) do
       seen[t.src], seen[t.dst] = (seen[t.src] or 0) + 1, (seen[t.dst] or 0) + 1
    end
    return seen

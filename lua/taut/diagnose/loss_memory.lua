@@ -13,11 +13,12 @@ local BOUT = { "began", "time", "share", "ratio", "tested", "rail", "links", "is
    "is_wide", "has_grown", "is_counted", "low_spells", "wide_spells" }
 local VERDICT = { "share", "rate", "score", "spells", "first", "last", "segments", "lost", "far" }
 
-local function copy(t, names, topo)
-   local out = { src_name = topo.nodes[t.src] or t.src_name, dst_name = topo.nodes[t.dst]
-      or t.dst_name, first_src = topo.nodes[t.first_src], first_dst = topo.nodes[t.first_dst] }
+local function copy_test(test, names, topo)
+   local out = { src_name = topo.nodes[test.src] or test.src_name,
+      dst_name = topo.nodes[test.dst] or test.dst_name,
+      first_src = topo.nodes[test.first_src], first_dst = topo.nodes[test.first_dst] }
    for _, name in ipairs(names) do
-      out[name] = t[name] or nil
+      out[name] = test[name] or nil
    end
    return out
 end
@@ -25,27 +26,27 @@ end
 ---------------------------------------------------------------- out
 
 --- The loss run and the bouts of a component, and what its verdict rests on, into the table `out`.
-function loss_memory.pack(diagnosis, c, k, out)
+function loss_memory.pack(diagnosis, component, record, out)
    local evidence, topo = diagnosis.evidence, diagnosis.topo
-   local run, list, tested, chain = evidence:loss_run(c), evidence:bouts(c)
+   local run, list, tested, chain = evidence:loss_run(component), evidence:bouts(component)
    for i = math.max(1, #run - KEPT + 1), #run do
-      local t = copy(run[i], TEST, topo)
+      local t = copy_test(run[i], TEST, topo)
       t.on = run[i].on
       out.loss_run = out.loss_run or {}
       table.insert(out.loss_run, t)
    end
    for i, b in ipairs(list or {}) do
       out.bouts, out.bouts_tested, out.bouts_chain = out.bouts or {}, tested, chain
-      out.bouts[i] = copy(b, BOUT, topo)
+      out.bouts[i] = copy_test(b, BOUT, topo)
    end
-   out.recurs = k.recurs
-   if k.loss then
+   out.recurs = record.recurs
+   if record.loss then
       out.loss = { tests = {} }
       for _, name in ipairs(VERDICT) do
-         out.loss[name] = k.loss[name]
+         out.loss[name] = record.loss[name]
       end
-      for i, t in ipairs(k.loss.tests) do
-         out.loss.tests[i] = copy(t, TEST, topo)
+      for i, t in ipairs(record.loss.tests) do
+         out.loss.tests[i] = copy_test(t, TEST, topo)
       end
    end
 end
@@ -53,18 +54,20 @@ end
 ---------------------------------------------------------------- back
 
 -- The ends of a test; nil where the topology no longer has a node.
-local function ends(t, o)
-   t.src_name, t.dst_name = o.node(t.src_name), o.node(t.dst_name)
-   t.src, t.dst = o.topo.node_id[t.src_name], o.topo.node_id[t.dst_name]
-   t.first_src = t.first_src and o.topo.node_id[o.node(t.first_src)] or t.src
-   t.first_dst = t.first_dst and o.topo.node_id[o.node(t.first_dst)] or t.dst
-   return t.src and t.dst and t or nil
+local function resolve_ends(test, context)
+   test.src_name, test.dst_name = context.node(test.src_name), context.node(test.dst_name)
+   test.src, test.dst = context.topo.node_id[test.src_name], context.topo.node_id[test.dst_name]
+   test.first_src = test.first_src and context.topo.node_id[context.node(test.first_src)]
+      or test.src
+   test.first_dst = test.first_dst and context.topo.node_id[context.node(test.first_dst)]
+      or test.dst
+   return test.src and test.dst and test or nil
 end
 
 -- Whole numbers, none of them negative.
-local function check_counts(t, names)
+local function check_counts(fields, names)
    for _, name in ipairs(names) do
-      if math.type(t[name] or 0) ~= "integer" or (t[name] or 0) < 0 then
+      if math.type(fields[name] or 0) ~= "integer" or (fields[name] or 0) < 0 then
          error(name .. " is no count", 0)
       end
    end
@@ -76,21 +79,21 @@ local function check_share(share)
    end
 end
 
-local function unpack_list(list, names, o)
+local function unpack_list(list, names, context)
    local out = {}
    for _, t in ipairs(type(list) == "table" and list or {}) do
       low_tests.check_numbers(t, names)
       check_counts(t, { "rail", "links", "tested", "event", "low_spells", "wide_spells" })
-      if (t.rail or 1) < 1 or (t.rail or 1) > (o.topo.rails or 1) then
+      if (t.rail or 1) < 1 or (t.rail or 1) > (context.topo.rails or 1) then
          error("rail is none", 0)
       end
-      out[#out + 1] = ends(t, o)
+      out[#out + 1] = resolve_ends(t, context)
    end
    return out
 end
 
-local function unpack_losses(list, o)
-   list = unpack_list(list, { "id", "event", "time", "segments", "lost" }, o)
+local function unpack_losses(list, context)
+   list = unpack_list(list, { "id", "event", "time", "segments", "lost" }, context)
    for _, t in ipairs(list) do
       low_tests.check_numbers({ rate = t.rate or 1, single = t.single or 0, job = t.job or 0 },
          { "rate", "single", "job" })
@@ -102,22 +105,23 @@ local function unpack_losses(list, o)
 end
 
 -- What a verdict of losses rests on.
-local function unpack_verdict(k, o)
-   if (k.loss ~= nil) ~= (k.state == "lossy") then
+local function unpack_verdict(record, context)
+   if (record.loss ~= nil) ~= (record.state == "lossy") then
       error("a share and no verdict of losses, or the other way round", 0)
-   elseif k.loss then
-      low_tests.check_numbers(k.loss, VERDICT)
-      check_share(k.loss.share)
-      k.loss.tests = unpack_losses(k.loss.tests, o)
+   elseif record.loss then
+      low_tests.check_numbers(record.loss, VERDICT)
+      check_share(record.loss.share)
+      record.loss.tests = unpack_losses(record.loss.tests, context)
    end
 end
 
 -- What a test crossed, by today's numbers; nil where something of it is no more.
-local function crossed(list, o)
+local function renumber_crossed(list, context)
    local on = {}
    for i, c in ipairs(type(list) == "table" and list or {}) do
-      on[i] = math.type(c) == "integer" and (o.map and o.map[c] or not o.map and c) or nil
-      if not on[i] or not o.topo.components[on[i]] then
+      on[i] = math.type(c) == "integer" and (context.map and context.map[c]
+         or not context.map and c) or nil
+      if not on[i] or not context.topo.components[on[i]] then
          return nil
       end
    end
@@ -125,29 +129,30 @@ local function crossed(list, o)
 end
 
 --- What pack() left in the table of a component.
--- @param o as for low_tests.unpack_run
-function loss_memory.unpack(k, o)
+-- @param context as for low_tests.unpack_run
+function loss_memory.unpack(record, context)
    local run = {}
-   for _, t in ipairs(unpack_losses(k.loss_run, o)) do
-      t.on = crossed(t.on, o)
+   for _, t in ipairs(unpack_losses(record.loss_run, context)) do
+      t.on = renumber_crossed(t.on, context)
       run[#run + 1] = t.on and t
    end
-   k.loss_run = run
-   k.bouts = unpack_list(k.bouts, { "time", "share", "tested" }, o)
-   check_counts(k, { "bouts_tested" })
-   low_tests.check_numbers({ chain = k.bouts_chain or 0 }, { "chain" })
-   unpack_verdict(k, o)
-   if k.recurs then
-      low_tests.check_numbers(k.recurs, { "share", "bouts", "spells", "first", "last", "score" })
-      check_counts(k.recurs, { "bouts", "spells" })
+   record.loss_run = run
+   record.bouts = unpack_list(record.bouts, { "time", "share", "tested" }, context)
+   check_counts(record, { "bouts_tested" })
+   low_tests.check_numbers({ chain = record.bouts_chain or 0 }, { "chain" })
+   unpack_verdict(record, context)
+   if record.recurs then
+      low_tests.check_numbers(record.recurs, { "share", "bouts", "spells", "first", "last",
+         "score" })
+      check_counts(record.recurs, { "bouts", "spells" })
    end
 end
 
 ---------------------------------------------------------------- into the runs
 
---- Put away what component c's run says of its tests, and its bouts, until finish().
-function loss_memory.collect(pending, c, k)
-   for _, t in ipairs(k.loss_run or {}) do
+--- Put away what a component's run says of its tests, and its bouts, until finish().
+function loss_memory.collect(pending, component, record)
+   for _, t in ipairs(record.loss_run or {}) do
       local key = ("%d:%d:%d:%s"):format(t.event, t.src, t.dst, t.id)
       local p = pending.losses[key]
       if not p then
@@ -155,17 +160,18 @@ function loss_memory.collect(pending, c, k)
          pending.losses[key] = p
          table.insert(pending.losses, p)
       end
-      p.runs[c] = true
+      p.runs[component] = true
    end
-   pending.bouts[c] = k.bouts and #k.bouts > 0 and { list = k.bouts, tested = k.bouts_tested or 0,
-      chain = k.bouts_chain }
+   pending.bouts[component] = record.bouts and #record.bouts > 0
+      and { list = record.bouts, tested = record.bouts_tested or 0, chain = record.bouts_chain }
       or nil
 end
 
 --- Put all of it back.
 function loss_memory.finish(pending, evidence)
-   table.sort(pending.losses, function(a, b)
-      return a.test.time < b.test.time or a.test.time == b.test.time and a.test.id < b.test.id
+   table.sort(pending.losses, function(first, second)
+      return first.test.time < second.test.time or first.test.time == second.test.time
+         and first.test.id < second.test.id
    end)
    local serial, event = evidence:serial(), nil
    for _, p in ipairs(pending.losses) do

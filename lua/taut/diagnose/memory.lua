@@ -4,7 +4,7 @@ local json = require "taut.json"
 local loss_memory = require "taut.diagnose.loss_memory"
 local low_tests = require "taut.diagnose.low_tests"
 local member = require "taut.diagnose.sets.member"
-local record = require "taut.diagnose.record"
+local records = require "taut.diagnose.record"
 local slow_whole = require "taut.report.slow_whole"
 
 local memory = {}
@@ -44,10 +44,10 @@ local function pack_spent(spent, topo)
    return #list > 0 and list or nil
 end
 
-local function pack_fields(k, seen)
+local function pack_fields(record, seen)
    local out = {}
-   for _, f in ipairs(record.PLAIN) do
-      out[f] = k[f]
+   for _, f in ipairs(records.PLAIN) do
+      out[f] = record[f]
    end
    for _, f in ipairs(SEEN) do
       out[f] = seen[f]
@@ -60,31 +60,30 @@ end
 
 --- What tests let through a component since its run began.
 -- @return map kind → as evidence:glimpses gives it; nil where there is nothing
-function memory.glimpses(evidence, c)
+function memory.glimpses(evidence, component)
    local out = {}
    for _, kind in ipairs(GLIMPSES) do
-      out[kind] = evidence:glimpses(c, kind)
+      out[kind] = evidence:glimpses(component, kind)
    end
    return next(out) and out
 end
 
 --- @param diagnosis of diagnose.new
--- @param c component
 -- @param more what others want kept with it, or nil: plain fields, which unpack leaves as they are
 -- @return JSON text
-function memory.pack(diagnosis, c, more)
-   local k, topo = diagnosis:component(c), diagnosis.topo
-   local out = pack_fields(k, diagnosis:seen(c))
+function memory.pack(diagnosis, component, more)
+   local k, topo = diagnosis:component(component), diagnosis.topo
+   local out = pack_fields(k, diagnosis:seen(component))
    out.confirmed = json.array {}
    out.tied, out.ruled_out = pack_rivals(k.tied, topo), pack_rivals(k.ruled_out, topo)
    out.whole, out.whole_of = k.whole and (slow_whole.text(k.whole)), k.whole
    out.spent = pack_spent(k.spent, topo)
-   loss_memory.pack(diagnosis, c, k, out)
+   loss_memory.pack(diagnosis, component, k, out)
    out.hard = k.hard and k.hard.of_set and k.hard or nil -- all other comes with its evidence
-   out.run = pack_list(diagnosis:run(c), low_tests.pack_of_run)
-   out.glimpses = memory.glimpses(diagnosis.evidence, c)
+   out.run = pack_list(diagnosis:run(component), low_tests.pack_of_run)
+   out.glimpses = memory.glimpses(diagnosis.evidence, component)
    out.evidence = k.evidence and pack_list(k.evidence, low_tests.pack)
-   out.flows = member.pack(diagnosis.sets, c)
+   out.flows = member.pack(diagnosis.sets, component)
    for i, p in ipairs(k.confirmed) do
       out.confirmed[i] = { one = low_tests.pack(p.one), many = low_tests.pack(p.many) }
    end
@@ -96,10 +95,10 @@ end
 
 local check_numbers = low_tests.check_numbers
 
-local function unpack_confirmed(list, o)
+local function unpack_confirmed(list, context)
    local confirmed = {}
    for _, p in ipairs(list) do
-      local one, many = low_tests.shared(p.one, o), low_tests.shared(p.many, o)
+      local one, many = low_tests.shared(p.one, context), low_tests.shared(p.many, context)
       if one and many then
          confirmed[#confirmed + 1] = { one = one, many = many, time = one.time,
             event = one.event, src = one.src, dst = one.dst }
@@ -108,47 +107,48 @@ local function unpack_confirmed(list, o)
    return confirmed
 end
 
-local function unpack_rivals(list, o)
+local function unpack_rivals(list, context)
    local out = {}
    for _, r in ipairs(list or {}) do
-      r.component = o.topo.component_id[o.name(r.component)]
+      r.component = context.topo.component_id[context.name(r.component)]
       check_numbers(r, { "rest", "same" })
       out[#out + 1] = r.component and r or nil
    end
    return out
 end
 
-local function number_now(c, o)
-   return math.type(c) == "integer" and (o.map and o.map[c] or not o.map and c) or nil
+local function number_of_now(component, context)
+   return math.type(component) == "integer" and (context.map and context.map[component]
+      or not context.map and component) or nil
 end
 
 -- What is damaged is left out, and found anew with the next test.
-local function unpack_whole(w, o)
-   if type(w) ~= "table" or not slow_whole.is(w) then
+local function unpack_whole(packed, context)
+   if type(packed) ~= "table" or not slow_whole.is(packed) then
       return nil
    end
-   return { kind = w.kind, of = w.of, n = w.n, total = w.total, way = w.way,
-      component = number_now(w.component, o) }
+   return { kind = packed.kind, of = packed.of, n = packed.n, total = packed.total,
+      way = packed.way, component = number_of_now(packed.component, context) }
 end
 
-local function unpack_missing(m, o)
-   if type(m) ~= "table" or MISSING[m.what] == nil then
+local function unpack_missing(missing, context)
+   if type(missing) ~= "table" or MISSING[missing.what] == nil then
       return nil
-   elseif MISSING[m.what] then
-      check_numbers(m, { "has", "needs" })
-   elseif m.what == "elsewhere" then
-      m.whole = unpack_whole(m.whole, o)
-      return m.whole and m
-   elseif m.what == "job" then
-      check_numbers(m, { "has" })
+   elseif MISSING[missing.what] then
+      check_numbers(missing, { "has", "needs" })
+   elseif missing.what == "elsewhere" then
+      missing.whole = unpack_whole(missing.whole, context)
+      return missing.whole and missing
+   elseif missing.what == "job" then
+      check_numbers(missing, { "has" })
    end
-   return m
+   return missing
 end
 
-local function unpack_spent(list, o)
+local function unpack_spent(list, context)
    local spent = {}
    for i = 1, type(list) == "table" and #list - 1 or 0, 2 do
-      local n = o.topo.node_id[o.node(list[i])]
+      local n = context.topo.node_id[context.node(list[i])]
       if n and math.type(list[i + 1]) == "integer" then
          spent[n] = list[i + 1]
       end
@@ -157,14 +157,14 @@ local function unpack_spent(list, o)
 end
 
 -- A table with these numbers, or nil where it is none.
-local function numbers_of(t, names)
-   if type(t) == "table" then
-      check_numbers(t, names)
-      return t
+local function check_table(numbered, names)
+   if type(numbered) == "table" then
+      check_numbers(numbered, names)
+      return numbered
    end
 end
 
-local function list_of_numbers(list)
+local function check_number_list(list)
    list = type(list) == "table" and list or nil
    for i = 1, #(list or {}) do
       check_numbers(list, { i })
@@ -175,7 +175,7 @@ end
 local function unpack_glimpses(kinds)
    local out = {}
    for _, kind in ipairs(GLIMPSES) do
-      out[kind] = type(kinds) == "table" and list_of_numbers(kinds[kind]) or nil
+      out[kind] = type(kinds) == "table" and check_number_list(kinds[kind]) or nil
    end
    return out
 end
@@ -183,13 +183,15 @@ end
 local CASE = { "score", "best", "low", "at", "spells", "events" }
 
 -- What need not be there.
-local function unpack_more(k, o)
-   k.load = numbers_of(k.load, { "job", "at" })
-   k.last_cleared = type(k.last_cleared) == "table" and k.last_cleared or nil
-   k.missing, k.spent = unpack_missing(k.missing, o), unpack_spent(k.spent, o)
-   k.hard = numbers_of(k.hard, { "left" })
-   k.glimpses, k.took = unpack_glimpses(k.glimpses), list_of_numbers(k.took)
-   k.flows, k.more = member.unpack(k.flows, o), type(k.more) == "table" and k.more or {}
+local function unpack_more(record, context)
+   record.load = check_table(record.load, { "job", "at" })
+   record.last_cleared = type(record.last_cleared) == "table" and record.last_cleared or nil
+   record.missing, record.spent = unpack_missing(record.missing, context),
+      unpack_spent(record.spent, context)
+   record.hard = check_table(record.hard, { "left" })
+   record.glimpses, record.took = unpack_glimpses(record.glimpses), check_number_list(record.took)
+   record.flows = member.unpack(record.flows, context)
+   record.more = type(record.more) == "table" and record.more or {}
 end
 
 -- Low tests, of how many: kept where there are any.
@@ -199,28 +201,28 @@ local function unpack_counts(low, of)
    return is_so and low or 0, is_so and of or 0
 end
 
-local function unpack(k, o)
-   check_numbers(k, { "tests", "good", "busy" })
-   k.low, k.low_of = unpack_counts(k.low, k.low_of)
+local function unpack_record(record, context)
+   check_numbers(record, { "tests", "good", "busy" })
+   record.low, record.low_of = unpack_counts(record.low, record.low_of)
    for _, name in ipairs { "since", "cleared_at", "last", "suspect_at", "left",
       "probation_until", "asked", "cleared_by", "reach" } do
-      check_numbers({ [name] = k[name] or 0 }, { name })
+      check_numbers({ [name] = record[name] or 0 }, { name })
    end
-   k.run = low_tests.unpack_run(k.run, o)
-   k.evidence = k.evidence and low_tests.unpack_run(k.evidence, o, true)
-   k.confirmed = unpack_confirmed(k.confirmed, o)
-   local tied = unpack_rivals(k.tied, o)
-   k.tied = #tied > 0 and tied or nil
-   k.ruled_out = unpack_rivals(k.ruled_out, o)
-   k.whole, k.whole_of = unpack_whole(k.whole_of, o), nil
-   k.case = numbers_of(k.case, CASE)
-   unpack_more(k, o)
-   loss_memory.unpack(k, o)
-   return k
+   record.run = low_tests.unpack_run(record.run, context)
+   record.evidence = record.evidence and low_tests.unpack_run(record.evidence, context, true)
+   record.confirmed = unpack_confirmed(record.confirmed, context)
+   local tied = unpack_rivals(record.tied, context)
+   record.tied = #tied > 0 and tied or nil
+   record.ruled_out = unpack_rivals(record.ruled_out, context)
+   record.whole, record.whole_of = unpack_whole(record.whole_of, context), nil
+   record.case = check_table(record.case, CASE)
+   unpack_more(record, context)
+   loss_memory.unpack(record, context)
+   return record
 end
 
-local function same(v)
-   return v
+local function keep_value(value)
+   return value
 end
 
 --- @param text what pack made
@@ -233,11 +235,11 @@ function memory.unpack(text, topo, seen, old)
    if type(k) ~= "table" then
       return nil, err or "no object"
    end
-   local o = { topo = topo, seen = seen, name = same, node = same }
+   local o = { topo = topo, seen = seen, name = keep_value, node = keep_value }
    for name, v in pairs(old or {}) do
       o[name] = v
    end
-   local ok, made = pcall(unpack, k, o)
+   local ok, made = pcall(unpack_record, k, o)
    if not ok then
       return nil, "damaged: " .. tostring(made)
    end
@@ -251,15 +253,15 @@ local function new_pending()
 end
 
 --- Put away a component as unpacked, until finish().
-function memory.add(self, c, k)
+function memory.add(self, component, record)
    self.pending = self.pending or new_pending()
-   loss_memory.collect(self.pending, c, k)
-   for _, t in ipairs(k.run) do
-      low_tests.collect(self.pending, c, t)
+   loss_memory.collect(self.pending, component, record)
+   for _, t in ipairs(record.run) do
+      low_tests.collect(self.pending, component, t)
    end
-   self.pending.glimpses[c], self.pending.flows[c] = k.glimpses, k.flows
-   self.pending.counts[c] = (k.low or 0) > 0 and { k.low, k.low_of } or nil
-   self.evidence:restore_seen(c, k)
+   self.pending.glimpses[component], self.pending.flows[component] = record.glimpses, record.flows
+   self.pending.counts[component] = (record.low or 0) > 0 and { record.low, record.low_of } or nil
+   self.evidence:restore_seen(component, record)
 end
 
 --- Put the tests back, and what else belongs to their runs.

@@ -3,7 +3,7 @@
 -- The methods of diagnose/init.lua that change nothing of what is concluded.
 local json = require "taut.json"
 local keep = require "taut.keep"
-local record = require "taut.diagnose.record"
+local records = require "taut.diagnose.record"
 local slow_whole = require "taut.report.slow_whole"
 local tables = require "taut.base.tables"
 local verdicts = require "taut.report.verdicts"
@@ -12,24 +12,24 @@ local queries = {}
 
 ---------------------------------------------------------------- components
 
---- The diagnosis's own record of component c (record.lua), begun where there is none.
-function queries:component(c)
-   local k = self.records[c]
+--- The diagnosis's own record of a component (record.lua), begun where there is none.
+function queries:component(component)
+   local k = self.records[component]
    if not k then
-      k = record.new(self.evidence:cleared(c) > -math.huge and "ok" or "unknown")
-      self.records[c] = k
+      k = records.new(self.evidence:cleared(component) > -math.huge and "ok" or "unknown")
+      self.records[component] = k
    end
    return k
 end
 
 --- The same to look at; nil where there is none: tests at most were counted.
-function queries:record(c)
-   return self.records[c]
+function queries:record(component)
+   return self.records[component]
 end
 
 --- Is anything known of it, by tests or otherwise?
-function queries:is_known(c)
-   return self.records[c] ~= nil or self.evidence:tested(c) > -math.huge
+function queries:is_known(component)
+   return self.records[component] ~= nil or self.evidence:tested(component) > -math.huge
 end
 
 --- For a loop: component and record of all that were suspected, judged or asked for.
@@ -45,31 +45,31 @@ function queries:take_marked()
    return set
 end
 
---- What the engine counted of component c: { tests, good, last, cleared_at, cleared_by }.
-function queries:seen(c)
-   return self.evidence:seen(c)
+--- What the engine counted of a component: { tests, good, last, cleared_at, cleared_by }.
+function queries:seen(component)
+   return self.evidence:seen(component)
 end
 
---- Bytes per second that component c is expected to carry; nil while nobody knows.
-function queries:capacity(c)
-   return self.topo:known_capacity(c)
+--- Bytes per second that a component is expected to carry; nil while nobody knows.
+function queries:capacity(component)
+   return self.topo:known_capacity(component)
 end
 
-function queries:state(c)
-   local k = self.records[c]
-   if self.learned and self.learned:is_open(c) and not (k and (verdicts.is_verdict(k.state)
+function queries:state(component)
+   local k = self.records[component]
+   if self.learned and self.learned:is_open(component) and not (k and (verdicts.is_verdict(k.state)
       or k.state == "suspect")) then
       return "unknown"
    end
    if k and k.state ~= "unknown" then
       return k.state
    end
-   return self.evidence:cleared(c) > -math.huge and "ok" or "unknown"
+   return self.evidence:cleared(component) > -math.huge and "ok" or "unknown"
 end
 
--- Links that no test can reach, since the nodes of their leaf are away, and for which has(c) is
--- false: they are not counted as missing.
-local function unreached(self, has)
+-- Links that no test can reach, since the nodes of their leaf are away, and for which
+-- has(component) is false: they are not counted as missing.
+local function count_unreached(self, has)
    if not self.topo.unreached[1] then
       return 0
    end
@@ -83,7 +83,7 @@ end
 --- How many links no test can reach or has reached, since the nodes of their leaf are away; those
 -- that are counted as sets are not among them.
 function queries:out_of_reach()
-   return unreached(self, function(c) return self:state(c) ~= "unknown" end)
+   return count_unreached(self, function(component) return self:state(component) ~= "unknown" end)
 end
 
 --- How many components are in each state: a machine has many that no record is kept of, and they
@@ -93,27 +93,27 @@ function queries:count_states()
    local cleared = self.evidence:cleared_count()
    local n = { ok = cleared, suspect = 0, slow = 0, lossy = 0, failed = 0,
       unknown = #self.topo.components - self.topo:absent() - cleared }
-   local function move(c)
-      local without = self.evidence:cleared(c) > -math.huge and "ok" or "unknown"
-      local state = self:state(c)
+   local function move_count(component)
+      local without = self.evidence:cleared(component) > -math.huge and "ok" or "unknown"
+      local state = self:state(component)
       n[without] = n[without] - 1
       n[state] = n[state] + 1
    end
    for c in pairs(self.records) do
-      move(c)
+      move_count(c)
    end
    for c in pairs(self.learned and self.learned.of or {}) do
       if not self.records[c] then
-         move(c)
+         move_count(c)
       end
    end
    n.unknown = n.unknown - self:out_of_reach()
    return n
 end
 
---- Is there a verdict of slow or failed on component c?
-function queries:is_decided(c)
-   return self.decided[c] ~= nil
+--- Is there a verdict of slow or failed on a component?
+function queries:is_decided(component)
+   return self.decided[component] ~= nil
 end
 
 --- Verdicts of slow or failed that stand: array of { component, state, left, since, is_losing (it
@@ -125,13 +125,13 @@ function queries:verdicts()
       list[#list + 1] = { component = c, state = k.state, left = k.left, since = k.since,
          is_losing = k.state == "lossy" and not self.evidence:case(c) }
    end
-   table.sort(list, function(a, b) return a.component < b.component end)
+   table.sort(list, function(first, second) return first.component < second.component end)
    return list
 end
 
---- Do low tests speak against component c, without a verdict yet?
-function queries:is_suspect(c)
-   return self.suspects[c] ~= nil
+--- Do low tests speak against a component, without a verdict yet?
+function queries:is_suspect(component)
+   return self.suspects[component] ~= nil
 end
 
 --- For a loop: the suspects.
@@ -164,9 +164,9 @@ end
 
 ---------------------------------------------------------------- capacities that are learned
 
---- What is learned of the class that component c belongs to; nil where capacities are configured.
-function queries:learned_of(c)
-   return self.learned and self.learned:about(c)
+--- What is learned of the class that a component belongs to; nil where capacities are configured.
+function queries:learned_of(component)
+   return self.learned and self.learned:about(component)
 end
 
 --- The same of all classes: an array, or nil.
@@ -237,8 +237,8 @@ function queries:sets_in_place_of_links()
    if self.topo.unreached[1] then
       local out = tables.set(self.topo.unreached)
       rows = tables.filter(rows, function(row)
-         return row.state ~= "unknown" or tables.find(row.members, function(c)
-            return not out[c]
+         return row.state ~= "unknown" or tables.find(row.members, function(component)
+            return not out[component]
          end) ~= nil
       end)
    end
@@ -266,27 +266,26 @@ function queries:covered(covered, seconds, now)
    for _, row in ipairs(rows) do
       fresh = fresh + (row.last and row.last >= now - seconds and 1 or 0)
    end
-   local count = all - self.topo:absent() - hidden + #rows - unreached(self, function(c)
-      return covered:tested(c) >= now - seconds
-   end)
+   local count = all - self.topo:absent() - hidden + #rows - count_unreached(self,
+      function(component) return covered:tested(component) >= now - seconds end)
    return count > 0 and math.min(1, (covered:share(all, seconds, now) * all + fresh) / count) or 1
 end
 
 --- The same of one of several fabrics; and how many components and sets it is a share of.
--- @param f entry of the topology's `fabrics`
-function queries:covered_of(f, covered, seconds, now)
+-- @param fabric entry of the topology's `fabrics`
+function queries:covered_of(fabric, covered, seconds, now)
    local rows, hidden = self:sets_in_place_of_links()
    local count, fresh, topo = 0, 0, self.topo
    local out = tables.set(topo.unreached)
    for c = 1, #topo.components do
-      if topo:fabric_of(c) == f and topo:is_there(c) and not hidden[c] then
+      if topo:fabric_of(c) == fabric and topo:is_there(c) and not hidden[c] then
          local is_fresh = covered:tested(c) >= now - seconds
          count = count + ((is_fresh or not out[c]) and 1 or 0)
          fresh = fresh + (is_fresh and 1 or 0)
       end
    end
    for _, row in ipairs(rows) do
-      if topo:fabric_of(row.members[1]) == f then
+      if topo:fabric_of(row.members[1]) == fabric then
          count = count + 1
          fresh = fresh + (row.last and row.last >= now - seconds and 1 or 0)
       end
@@ -295,8 +294,8 @@ function queries:covered_of(f, covered, seconds, now)
 end
 
 --- One of these verdicts in words; and its beginning, which stays the same.
-function queries:set_words(v)
-   return self.sets:words(v)
+function queries:set_words(verdict)
+   return self.sets:words(verdict)
 end
 
 --- Verdicts on sets of links that are new or (field `over`) gone since this was asked last.

@@ -11,14 +11,15 @@ local slow_whole = require "taut.report.slow_whole"
 local reasoning = {}
 
 -- What else is slow with it, so that one repair may do: "all of the cable"; nil when nothing is.
-local function part_of(self, c)
-   local what, name = whole.part_of(self, c)
+local function words_of_part(self, component)
+   local what, name = whole.part_of(self, component)
    return what and ("all of %s"):format(name and ("%s %s"):format(what, name) or "the " .. what)
 end
 
 -- What it is slow with as a whole, as long as that was so when it was last looked at.
-local function whole_of(k)
-   return k.state == "suspect" and not k.missing and k.whole and (slow_whole.text(k.whole)) or nil
+local function words_of_whole(record)
+   return record.state == "suspect" and not record.missing and record.whole
+      and (slow_whole.text(record.whole)) or nil
 end
 
 local MISSING = {
@@ -36,14 +37,15 @@ local MISSING = {
 }
 
 --- What is missing for a verdict (verdict.lua), in words.
-function reasoning.missing(m)
-   return m.whole and (slow_whole.text(m.whole)) or MISSING[m.what]:format(m.has, m.needs)
+function reasoning.missing(missing)
+   return missing.whole and (slow_whole.text(missing.whole))
+      or MISSING[missing.what]:format(missing.has, missing.needs)
 end
 
 --- What the verdict on a component says beside its state: "busy?", a tie, probation.
-function reasoning.remark(self, c, now)
-   local k, list = self:record(c), {}
-   for i, v in ipairs(self.sets:of_component(c)) do
+function reasoning.remark(self, component, now)
+   local k, list = self:record(component), {}
+   for i, v in ipairs(self.sets:of_component(component)) do
       list[i] = select(2, self.sets:words(v))
    end
    if not k then
@@ -52,7 +54,7 @@ function reasoning.remark(self, c, now)
    if k.state == "suspect" and (k.busy > 0 or k.missing and k.missing.what == "job") then
       list[#list + 1] = "busy?"
    end
-   list[#list + 1] = whole_of(k)
+   list[#list + 1] = words_of_whole(k)
    list[#list + 1] = k.recurs and recurring.words(k.recurs, self.s.spell_s)
    list[#list + 1] = k.loss and ("%d %% of a stream's rate is gone"):format(
       math.floor(100 * (1 - k.loss.rate) + 0.5))
@@ -63,8 +65,8 @@ function reasoning.remark(self, c, now)
       end
       list[#list + 1] = "or " .. table.concat(names, " or ")
    end
-   if self:is_decided(c) then
-      list[#list + 1] = part_of(self, c)
+   if self:is_decided(component) then
+      list[#list + 1] = words_of_part(self, component)
    end
    if k.hard then
       list[#list + 1] = ("%d%% left: %s"):format(math.floor(k.hard.left * 100 + 0.5), k.hard.why)
@@ -77,20 +79,24 @@ end
 
 ---------------------------------------------------------------- the reasoning
 
-local function percent(share)
+local function format_percent(share)
    return ("%.3g%%"):format(100 * share)
 end
 
-local function plural(n, word)
-   return n == 1 and ("1 %s"):format(word) or ("%d %ss"):format(n, word)
+local function format_count(count, word)
+   return count == 1 and ("1 %s"):format(word) or ("%d %ss"):format(count, word)
 end
 
-local function hours(s)
-   return s < 120 and ("%.0f s"):format(s) or s < 5400 and ("%.0f min"):format(s / 60)
-      or ("%.1f h"):format(s / 3600)
+local function format_seconds(seconds)
+   if seconds < 120 then
+      return ("%.0f s"):format(seconds)
+   elseif seconds < 5400 then
+      return ("%.0f min"):format(seconds / 60)
+   end
+   return ("%.1f h"):format(seconds / 3600)
 end
 
-local function ids_of(list)
+local function list_ids(list)
    local ids = {}
    for i, t in ipairs(list) do
       ids[i] = t.id
@@ -99,7 +105,7 @@ local function ids_of(list)
 end
 
 -- The tests that reached the ceiling.
-local function at_ceiling(self, run, case)
+local function list_at_ceiling(self, run, case)
    local list = {}
    for _, t in ipairs(run) do
       list[#list + 1] = t.share >= case.best * (1 - self.s.ceiling) and t or nil
@@ -107,116 +113,127 @@ local function at_ceiling(self, run, case)
    return list
 end
 
-local function add(list, text, more)
+local function add_reason(list, text, more)
    more = more or {}
    more.text = text
    list[#list + 1] = more
 end
 
 -- Hard evidence stands first: it needs no odds.
-local function what_was_found(self, list, c, k)
-   if not k.hard or not verdict.is_hard(self, k) then
+local function add_what_was_found(self, list, component, record)
+   if not record.hard or not verdict.is_hard(self, record) then
       return
    end
-   add(list, ("%s: %s of its capacity is left"):format(k.hard.why, percent(k.hard.left)))
-   local low, seen = self.evidence:low(c), self:seen(c)
-   if k.hard.of_set then
+   add_reason(list, ("%s: %s of its capacity is left"):format(record.hard.why,
+      format_percent(record.hard.left)))
+   local low, seen = self.evidence:low(component), self:seen(component)
+   if record.hard.of_set then
       return
-   elseif k.by_hard then
-      add(list, "that alone makes the verdict (hard_alone)")
-   elseif low == 0 and (seen.cleared_at or 0) > (k.hard.since or 0) then
-      add(list, "a test since cleared it, so it is not drained for that", { by = seen.cleared_by })
+   elseif record.by_hard then
+      add_reason(list, "that alone makes the verdict (hard_alone)")
+   elseif low == 0 and (seen.cleared_at or 0) > (record.hard.since or 0) then
+      add_reason(list, "a test since cleared it, so it is not drained for that",
+         { by = seen.cleared_by })
    elseif low == 0 then
-      add(list, "no test was low yet, so it is not drained for that")
+      add_reason(list, "no test was low yet, so it is not drained for that")
    end
 end
 
-local function what_was_seen(self, list, c, case, run)
-   local s, k = self.s, self:component(c)
-   local low, of = self:tally(c)
-   add(list, ("%d of %s since it last did well were low"):format(low, plural(of, "test")),
-      { tests = ids_of(run), by = (k.last_cleared or {}).by or self:seen(c).cleared_by })
-   add(list, ("none of them showed more than %s of its capacity, %d came within %s of that")
-      :format(percent(case.best), case.at, percent(s.ceiling)),
-      { tests = ids_of(at_ceiling(self, run, case)) })
-   add(list, ("that ceiling was seen in %s of %s each, %s apart, with %s"):format(
-      plural(case.spells, "period"), hours(s.spell_s), hours((case.last or 0) - (case.first or 0)),
-      plural(case.far or 0, "other node")))
+local function add_what_was_seen(self, list, component, case, run)
+   local s, k = self.s, self:component(component)
+   local low, of = self:tally(component)
+   add_reason(list, ("%d of %s since it last did well were low"):format(low,
+      format_count(of, "test")), { tests = list_ids(run),
+      by = (k.last_cleared or {}).by or self:seen(component).cleared_by })
+   add_reason(list, ("none of them showed more than %s of its capacity, %d came within %s of that")
+      :format(format_percent(case.best), case.at, format_percent(s.ceiling)),
+      { tests = list_ids(list_at_ceiling(self, run, case)) })
+   add_reason(list, ("that ceiling was seen in %s of %s each, %s apart, with %s"):format(
+      format_count(case.spells, "period"), format_seconds(s.spell_s),
+      format_seconds((case.last or 0) - (case.first or 0)),
+      format_count(case.far or 0, "other node")))
    local confirmed = math.max(#k.confirmed, case.confirmed or 0)
    if confirmed > 0 then
-      add(list, ("confirmed by %s made for that"):format(plural(confirmed, "test")))
+      add_reason(list, ("confirmed by %s made for that"):format(format_count(confirmed, "test")))
    end
    if k.busy > 0 then
-      add(list, ("%s with several streams got more than with one: it may only be busy"):format(
-         plural(k.busy, "test")))
+      add_reason(list,
+         ("%s with several streams got more than with one: it may only be busy"):format(
+         format_count(k.busy, "test")))
    end
-   local score = verdict.with_flows(self, c, case)
+   local score = verdict.with_flows(self, component, case)
    if score > case.score then
-      add(list, ("flows over sets of links that it is in add %.1f to the score"):format(
+      add_reason(list, ("flows over sets of links that it is in add %.1f to the score"):format(
          score - case.score))
    end
-   add(list, ("score %.1f, needs %.4g (broken rather than busy)"):format(score, s.slow_score))
+   add_reason(list, ("score %.1f, needs %.4g (broken rather than busy)"):format(score,
+      s.slow_score))
 end
 
 -- What its tests lost, of a verdict or of a suspicion.
-local function what_was_lost(self, list, c, k)
-   local case = k.loss or loss.case(self, c)
+local function add_what_was_lost(self, list, component, record)
+   local case = record.loss or loss.case(self, component)
    if not case then
       return
    end
-   local run = k.loss and k.loss.tests or tables.filter(self.evidence:loss_run(c),
-      function(t) return t.is_at end)
-   add(list, ("%s lost %s of their packets, %.0f of %.0f"):format(plural(#run, "test"),
-      report.lost(case.share), case.lost, case.segments), { tests = ids_of(run) })
-   add(list, ("that share was seen in %s of %s each, %s apart, with %s"):format(
-      plural(case.spells, "period"), hours(self.s.spell_s), hours(case.last - case.first),
-      plural(case.far, "other node")))
-   add(list, ("these tests had %s of the rate that was expected; several streams at once hide "
-      .. "that"):format(percent(case.rate)))
-   add(list, ("score %.1f, needs %.4g (it loses rather than queues do)"):format(case.score,
+   local run = record.loss and record.loss.tests or tables.filter(self.evidence:loss_run(component),
+      function(test) return test.is_at end)
+   add_reason(list, ("%s lost %s of their packets, %.0f of %.0f"):format(format_count(#run, "test"),
+      report.lost(case.share), case.lost, case.segments), { tests = list_ids(run) })
+   add_reason(list, ("that share was seen in %s of %s each, %s apart, with %s"):format(
+      format_count(case.spells, "period"), format_seconds(self.s.spell_s),
+      format_seconds(case.last - case.first), format_count(case.far, "other node")))
+   add_reason(list,
+      ("these tests had %s of the rate that was expected; several streams at once hide "
+      .. "that"):format(format_percent(case.rate)))
+   add_reason(list, ("score %.1f, needs %.4g (it loses rather than queues do)"):format(case.score,
       self.s.loss_score))
-   if k.loss then
+   if record.loss then
       return
    end
-   for _, r in ipairs(k.tied and loss.rivals(self, c) or {}) do
-      add(list, ("%s was on the way of %s of these tests, and may be what loses"):format(
-         self.topo.components[r.component], percent(r.same)), { rival = r.component })
+   for _, r in ipairs(record.tied and loss.rivals(self, component) or {}) do
+      add_reason(list, ("%s was on the way of %s of these tests, and may be what loses"):format(
+         self.topo.components[r.component], format_percent(r.same)), { rival = r.component })
    end
 end
 
 -- What it came back to, again and again.
-local function what_came_back(self, list, c, k)
-   local case = k.recurs or recurring.case(self, c)
-   if not case or not k.recurs and not recurring.is_suspect(self, c, case) then
+local function add_what_came_back(self, list, component, record)
+   local case = record.recurs or recurring.case(self, component)
+   if not case or not record.recurs and not recurring.is_suspect(self, component, case) then
       return
    end
    local words = recurring.words(case, self.s.spell_s)
    if case.is_any then
-      add(list, ("it was low %s in which it was tested, at about %s of its capacity, and never got "
-         .. "all of it"):format(words, percent(case.share)))
+      add_reason(list,
+         ("it was low %s in which it was tested, at about %s of its capacity, and never got "
+         .. "all of it"):format(words, format_percent(case.share)))
    else
-      add(list, ("it came back to %s of its capacity %s in which it was tested, and did well "
-         .. "between these"):format(percent(case.share), words))
+      add_reason(list,
+         ("it came back to %s of its capacity %s in which it was tested, and did well "
+         .. "between these"):format(format_percent(case.share), words))
    end
-   add(list, ("score %.1f, needs %.4g (%s)"):format(case.score, recurring.needed(self, case),
+   add_reason(list, ("score %.1f, needs %.4g (%s)"):format(case.score, recurring.needed(self, case),
       case.is_any and "it is slow at any level rather than busy"
          or "it comes and goes rather than being busy"))
 end
 
-local function alternative(self, list, r)
-   local name = self.topo.components[r.component]
-   if r.cleared_at then
-      add(list, ("%s was on the way of %s of these tests, and did well since"):format(name,
-         percent(r.same)), { ruled_out = r.component, by = r.cleared_by })
-   elseif r.chance then
-      add(list, ("%s explains %s of these tests as well; the others are of one period only"):format(
-         name, percent(r.same)), { rival = r.component })
-   elseif r.rest < self.s.tie_score then
-      add(list, ("%s explains %s of these tests as well"):format(name, percent(r.same)),
-         { rival = r.component })
+local function add_alternative(self, list, rival)
+   local name = self.topo.components[rival.component]
+   if rival.cleared_at then
+      add_reason(list, ("%s was on the way of %s of these tests, and did well since"):format(name,
+         format_percent(rival.same)), { ruled_out = rival.component, by = rival.cleared_by })
+   elseif rival.chance then
+      add_reason(list,
+         ("%s explains %s of these tests as well; the others are of one period only"):format(
+         name, format_percent(rival.same)), { rival = rival.component })
+   elseif rival.rest < self.s.tie_score then
+      add_reason(list, ("%s explains %s of these tests as well"):format(name,
+         format_percent(rival.same)), { rival = rival.component })
    else
-      add(list, ("%s was on the way of %s of these tests; the score of the others is %.1f"):format(
-         name, percent(r.same), r.rest), { ruled_out = r.component })
+      add_reason(list,
+         ("%s was on the way of %s of these tests; the score of the others is %.1f"):format(
+         name, format_percent(rival.same), rival.rest), { ruled_out = rival.component })
    end
 end
 
@@ -224,32 +241,33 @@ end
 -- @return array of { text, tests = ids or nil, ruled_out = component or nil, rival = component that
 --   could be it as well or nil, by = id of the test that shows it or nil }; empty where nothing
 --   speaks against it
-function reasoning.of(self, c)
-   local k, list = self:component(c), {}
-   for i, v in ipairs(self.sets:of_component(c)) do
+function reasoning.of(self, component)
+   local k, list = self:component(component), {}
+   for i, v in ipairs(self.sets:of_component(component)) do
       list[i] = { text = (self.sets:words(v)) }
    end
-   local case = self:is_decided(c) and k.case or self.evidence:case(c)
-   what_was_found(self, list, c, k)
-   what_was_lost(self, list, c, k)
-   what_came_back(self, list, c, k)
+   local case = self:is_decided(component) and k.case or self.evidence:case(component)
+   add_what_was_found(self, list, component, k)
+   add_what_was_lost(self, list, component, k)
+   add_what_came_back(self, list, component, k)
    if not case or k.loss then
       return list
    end
-   what_was_seen(self, list, c, case, self:against(c))
-   local others = self:is_decided(c) and k.ruled_out or self.evidence:alternatives(c, 8)
+   add_what_was_seen(self, list, component, case, self:against(component))
+   local others = self:is_decided(component) and k.ruled_out
+      or self.evidence:alternatives(component, 8)
    for _, r in ipairs(others or {}) do
-      alternative(self, list, r)
+      add_alternative(self, list, r)
    end
-   local part = self:is_decided(c) and part_of(self, c)
+   local part = self:is_decided(component) and words_of_part(self, component)
    if part then
-      add(list, part .. " is slow or dead, not this alone")
+      add_reason(list, part .. " is slow or dead, not this alone")
    end
    if k.state == "suspect" and k.missing then
-      add(list, "missing for a verdict: " .. reasoning.missing(k.missing))
+      add_reason(list, "missing for a verdict: " .. reasoning.missing(k.missing))
    end
-   if whole_of(k) then
-      add(list, whole_of(k))
+   if words_of_whole(k) then
+      add_reason(list, words_of_whole(k))
    end
    return list
 end

@@ -19,35 +19,35 @@ local DOUBT = 9.2 -- log odds against one chance in 10,000
 --- What the bouts of a component amount to, or nil where no ceiling came back.
 -- @return { score, share, first, last, is_fair, is_any, bouts, wide, all, spells, since, far,
 --   senders, receivers }
-function recurring.case(self, c)
-   return self.evidence:recurrence(c)
+function recurring.case(self, component)
+   return self.evidence:recurrence(component)
 end
 
-local function rival_of(self, c)
-   return self.evidence:recurrence_rival(c, self.s.tie_score, self.s.recur_score)
+local function find_rival(self, component)
+   return self.evidence:recurrence_rival(component, self.s.tie_score, self.s.recur_score)
 end
 
 --- Is it worth a suspicion, so that plans test it although it does well just now?  Not where
 -- another explains the bouts that does not come and go itself.
-function recurring.is_suspect(self, c, case)
+function recurring.is_suspect(self, component, case)
    local enough = self.s.suspect_score / 2
    local is_worth = case.score >= enough or case.is_any and case.bouts >= CHAIN
    if not is_worth or recurring.is_over(case) then
       return false
    end
-   local other = rival_of(self, c)
+   local other = find_rival(self, component)
    local own = other and self.evidence:recurrence(other)
    return not other or own ~= nil and own.score >= enough
 end
 
 -- The nodes of its newest bout.
-local function newest_ends(self, c)
-   local list = self.evidence:bouts(c)
+local function find_newest_ends(self, component)
+   local list = self.evidence:bouts(component)
    local b = list and list[#list]
    if b then
       return b.src, b.dst
    end
-   return self.evidence:newest(c)
+   return self.evidence:newest(component)
 end
 
 --- What its score must be: one of so many bouts was chosen as the first, and its ceiling.  Where
@@ -58,8 +58,8 @@ end
 
 --- What a verdict still wants; nil when nothing is missing.
 -- @return as verdict.missing
-function recurring.missing(self, c, k, case, now)
-   local s, far = self.s, verdict.far_needed(self, c, k, now)
+function recurring.missing(self, component, record, case, now)
+   local s, far = self.s, verdict.far_needed(self, component, record, now)
    local needs = recurring.needed(self, case)
    if case.score < needs then
       return { what = "score", has = case.score, needs = needs }
@@ -74,13 +74,13 @@ function recurring.missing(self, c, k, case, now)
    if case.wide < confirmed then
       return { what = "confirmed", has = case.wide, needs = confirmed }
    end
-   return alone.missing(self, c, case, far, newest_ends(self, c))
+   return alone.missing(self, component, case, far, find_newest_ends(self, component))
 end
 
 --- Another component on the same ways that may have made the bouts.
 -- @return { component, rest, score, same }, or nil
-function recurring.rival(self, c)
-   local other = rival_of(self, c)
+function recurring.rival(self, component)
+   local other = find_rival(self, component)
    local own = other and self.evidence:recurrence(other)
    return other and { component = other, rest = 0, same = 1,
       score = own and own.score or self.evidence:score(other) } or nil
@@ -95,8 +95,8 @@ end
 --- When a test can tell something new: a bout that several streams bore out is enough for its
 -- spell, and what does well is asked again a few times in a spell.
 -- @param last time of the last test of the component
-function recurring.not_before(self, c, last)
-   local spell_s, list = self.s.spell_s, self.evidence:bouts(c)
+function recurring.not_before(self, component, last)
+   local spell_s, list = self.s.spell_s, self.evidence:bouts(component)
    local b = list and list[#list]
    if b and b.is_wide and b.time // spell_s == last // spell_s then
       return (last // spell_s + 1) * spell_s
@@ -105,12 +105,12 @@ function recurring.not_before(self, c, last)
 end
 
 --- When it is slow, in words: "in 7 of 31 h".
--- @param k what record() keeps
-function recurring.words(k, spell_s)
+-- @param record what record() keeps
+function recurring.words(record, spell_s)
    if spell_s == 3600 then
-      return ("in %d of %d h"):format(k.bouts, k.spells)
+      return ("in %d of %d h"):format(record.bouts, record.spells)
    end
-   return ("in %d of %d periods"):format(k.bouts, k.spells)
+   return ("in %d of %d periods"):format(record.bouts, record.spells)
 end
 
 --- Has it stayed away for so long that it is over?  What is slow in the part f of all spells stays

@@ -7,18 +7,19 @@ local sane = {}
 local AHEAD_S = 120 -- a clock that is set back makes tests come from the future
 
 -- Did the test take the way that is in force now?
-local function same_way(self, t)
-   if t.epoch then -- planned here
-      return t.epoch == self.topo.epoch
-   elseif not t.route then
+local function took_way_in_force(self, test)
+   if test.epoch then -- planned here
+      return test.epoch == self.topo.epoch
+   elseif not test.route then
       return true
    end
-   local now = self.topo:route(t.src, t.dst, nil, t.rail)
-   if not now or #now ~= #t.route then
+   local now = self.topo:route(test.src, test.dst, nil, test.rail)
+   if not now or #now ~= #test.route then
       return false
    end
    for i, stage in ipairs(now) do
-      if stage ~= t.route[i] and not (type(stage) == "table" and tables.has(stage, t.route[i])) then
+      if stage ~= test.route[i] and not (type(stage) == "table" and tables.has(stage,
+         test.route[i])) then
          return false
       end
    end
@@ -42,7 +43,7 @@ end
 function sane.take(self, tests, now)
    if self.topo.epoch ~= 1 then
       local n = #tests
-      tests = tables.filter(tests, function(t) return same_way(self, t) end)
+      tests = tables.filter(tests, function(test) return took_way_in_force(self, test) end)
       self.refused["of another epoch"] = self.refused["of another epoch"] + n - #tests
    end
    local oldest = now - self.s.forget_days * 86400

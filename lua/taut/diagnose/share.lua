@@ -23,30 +23,31 @@ local function chance(k, n, p)
 end
 
 -- More flows than one link carries are low: others have to do with it.
-local function is_burst(k, n, m)
-   return k > n * m.p + BURST * math.sqrt(n * m.p * (1 - m.p)) + 0.5
+local function is_burst(k, n, model)
+   return k > n * model.p + BURST * math.sqrt(n * model.p * (1 - model.p)) + 0.5
 end
 
-local function odds(k, n, m)
-   local without = chance(k, n, m.q)
-   local busy = m.busy * (m.level / (n + 1) + (1 - m.level) * without)
-   return math.log(((1 - m.busy) * chance(k, n, m.p) + busy)
-      / ((1 - m.busy) * without + busy))
+local function compute_odds(k, n, model)
+   local without = chance(k, n, model.q)
+   local busy = model.busy * (model.level / (n + 1) + (1 - model.level) * without)
+   return math.log(((1 - model.busy) * chance(k, n, model.p) + busy)
+      / ((1 - model.busy) * without + busy))
 end
 
 --- Flows up to which results are remembered in the model: of k in n under k * MANY + n.
 share.MANY = 256
 
 --- Log odds of "one of the set is slow" against "busy", for k of n flows at a level.
--- @param m { p = chance of a flow at the level with a slow link, q = without one, level = chance
---   that a busy network shows just this level, busy = share of the network that is busy }
-function share.odds(k, n, m)
+-- @param model { p = chance of a flow at the level with a slow link, q = without one, level =
+--   chance that a busy network shows just this level, busy = share of the network that is busy }
+function share.odds(k, n, model)
    local key = n < share.MANY and k * share.MANY + n
-   local v = key and m[key]
+   local v = key and model[key]
    if not v then
-      v = is_burst(k, n, m) and math.min(0, odds(k, n, m)) or odds(k, n, m)
+      v = is_burst(k, n, model) and math.min(0, compute_odds(k, n, model))
+         or compute_odds(k, n, model)
       if key then
-         m[key] = v
+         model[key] = v
       end
    end
    return v
@@ -54,24 +55,25 @@ end
 
 local LEAST = 0.02 -- of the expectation; below it all levels are one
 
---- Levels are counted in steps of s.set_near, windows are two of them: a level lies well inside of
+--- Levels are counted in steps of `set_near`, windows are two of them: a level lies well inside of
 -- one.
 -- @return number of the step that a share of the expectation lies in, from 0
-function share.step(ratio, s)
-   return ratio <= LEAST and 0 or math.floor(math.log(ratio / LEAST) / math.log(1 + s.set_near))
+function share.step(ratio, settings)
+   return ratio <= LEAST and 0
+      or math.floor(math.log(ratio / LEAST) / math.log(1 + settings.set_near))
 end
 
 -- The two ends of a window.
-local function ends(window, s)
-   return LEAST * (1 + s.set_near) ^ window, LEAST * (1 + s.set_near) ^ (window + 2)
+local function window_ends(window, settings)
+   return LEAST * (1 + settings.set_near) ^ window, LEAST * (1 + settings.set_near) ^ (window + 2)
 end
 
 local FAIR = 1.05 -- so near to a half or a third
 
 --- Is a window one in which fair sharing with somebody else leaves a flow?  What is steadily shared
 -- looks like what is slow.
-function share.is_fair(window, s)
-   local low, high = ends(window, s)
+function share.is_fair(window, settings)
+   local low, high = window_ends(window, settings)
    return low < 0.5 * FAIR and high > 0.5 / FAIR or low < FAIR / 3 and high > 1 / 3 / FAIR
 end
 
@@ -82,11 +84,11 @@ local ROUND = 1.2 -- chances seen elsewhere are rounded up to powers of it, so t
 -- @param window number of its first step
 -- @param part share of a set's flows that cross the slow link
 -- @param seen share of the flows of others of its class at this level
--- @return as `odds` wants it
-function share.model(models, window, part, seen, s)
+-- @return as share.odds wants it
+function share.model(models, window, part, seen, settings)
    local w = models.kind[window]
    if not w then
-      w = share.is_fair(window, s) and "fair" or "level"
+      w = share.is_fair(window, settings) and "fair" or "level"
       models.kind[window] = w
    end
    local kinds = models.part[part]
@@ -94,16 +96,17 @@ function share.model(models, window, part, seen, s)
       kinds = { fair = {}, level = {} }
       models.part[part] = kinds
    end
-   local level = w == "fair" and s.at_fair or s.at_level
-   local q, steps, of = s.contended * level, 0, kinds[w]
+   local level = w == "fair" and settings.at_fair or settings.at_level
+   local q, steps, of = settings.contended * level, 0, kinds[w]
    if seen > q then
       steps = math.ceil(math.log(seen / q, ROUND))
    end
    local m = of[steps]
    if not m then
       q = math.min(0.5, q * ROUND ^ steps)
-      local kept = (1 - s.contended) * (1 - s.busy_share / 2) -- of the flows over the slow one
-      m = { p = q + (1 - q) * kept * part, q = q, level = level, busy = s.busy_share }
+      -- of the flows over the slow one
+      local kept = (1 - settings.contended) * (1 - settings.busy_share / 2)
+      m = { p = q + (1 - q) * kept * part, q = q, level = level, busy = settings.busy_share }
       of[steps] = m
    end
    return m

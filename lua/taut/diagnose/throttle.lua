@@ -15,30 +15,30 @@ local SHARE = 0.75     -- of them low at once
 local LOW_MIN = 2      -- low tests since the last that cleared
 local CLEAN_S = 86400  -- nothing spoke against a component for so long
 
-local function low(diagnosis, c)
-   return diagnosis.evidence:low(c) >= LOW_MIN
+local function has_low_run(diagnosis, component)
+   return diagnosis.evidence:low(component) >= LOW_MIN
 end
 
 -- tx and rx of all rails of a node, or of one.
-local function ends(topo, n, only)
+local function list_ports(topo, node, only)
    if only then
-      return { numbering.ports_of_rail(#topo.nodes, n, only) }
+      return { numbering.ports_of_rail(#topo.nodes, node, only) }
    end
-   return numbering.ports_of_node(#topo.nodes, n, topo.rails)
+   return numbering.ports_of_node(#topo.nodes, node, topo.rails)
 end
 
-local function add_node(g, o, n, rail)
+local function add_node(group, context, node, rail)
    local tested, is_low, best = false, false, 0
-   for _, c in ipairs(ends(o.topology, n, rail)) do
-      tested = tested or o.diagnosis.evidence:tested(c) > -math.huge
-      is_low = is_low or low(o.diagnosis, c)
-      for _, t in ipairs(low(o.diagnosis, c) and o.diagnosis:run(c) or {}) do
+   for _, c in ipairs(list_ports(context.topology, node, rail)) do
+      tested = tested or context.diagnosis.evidence:tested(c) > -math.huge
+      is_low = is_low or has_low_run(context.diagnosis, c)
+      for _, t in ipairs(has_low_run(context.diagnosis, c) and context.diagnosis:run(c) or {}) do
          best = math.max(best, t.ratio)
       end
-      g.clean = g.clean and o.events:is_clean(c, o.now, CLEAN_S)
+      group.clean = group.clean and context.events:is_clean(c, context.now, CLEAN_S)
    end
-   g.tested, g.low = g.tested + (tested and 1 or 0), g.low + (is_low and 1 or 0)
-   g.best = math.max(g.best, best)
+   group.tested, group.low = group.tested + (tested and 1 or 0), group.low + (is_low and 1 or 0)
+   group.best = math.max(group.best, best)
 end
 
 -- fn(node, rail, name of its group), of several fabrics for each rail.
@@ -54,14 +54,14 @@ local function each_member(topo, fn)
 end
 
 -- The links inside a group are to be clean, too.
-local function check_links(groups, o)
-   local topo = o.topology
+local function check_links(groups, context)
+   local topo = context.topology
    local of_router = {}
-   each_member(topo, function(n, rail, name)
-      of_router[topo:router(n, rail)] = groups[name]
+   each_member(topo, function(node, rail, name)
+      of_router[topo:router(node, rail)] = groups[name]
    end)
-   for c in pairs(o.events:accused()) do
-      local g = not o.events:is_clean(c, o.now, CLEAN_S) and of_router[topo:from(c)]
+   for c in pairs(context.events:accused()) do
+      local g = not context.events:is_clean(c, context.now, CLEAN_S) and of_router[topo:from(c)]
       if g and g == of_router[topo:to(c)] then
          g.clean = false
       end
@@ -69,18 +69,18 @@ local function check_links(groups, o)
 end
 
 --- Groups of nodes that are throttled, as it seems.
--- @param o { topology, diagnosis, events, now }
+-- @param context { topology, diagnosis, events, now }
 -- @return array of { group, nodes (tested), low, best (the best ratio among the low tests) }
-function throttle.find(o)
+function throttle.find(context)
    local list, groups = json.array {}, {}
-   if #o.diagnosis.evidence:open(LOW_MIN) == 0 then
+   if #context.diagnosis.evidence:open(LOW_MIN) == 0 then
       return list -- nothing is low anywhere
    end
-   each_member(o.topology, function(n, rail, name)
+   each_member(context.topology, function(node, rail, name)
       groups[name] = groups[name] or { group = name, tested = 0, low = 0, best = 0, clean = true }
-      add_node(groups[name], o, n, o.topology.fabrics and rail or nil)
+      add_node(groups[name], context, node, context.topology.fabrics and rail or nil)
    end)
-   check_links(groups, o)
+   check_links(groups, context)
    for _, g in pairs(groups) do
       if g.clean and g.tested >= NODES_MIN and g.low >= SHARE * g.tested then
          list[#list + 1] = { group = g.group, nodes = g.tested, low = g.low, best = g.best }
@@ -91,7 +91,7 @@ function throttle.find(o)
    if many > 2 and #list > many / 2 then
       return json.array {}
    end
-   table.sort(list, function(a, b) return a.group < b.group end)
+   table.sort(list, function(first, second) return first.group < second.group end)
    return list
 end
 

@@ -11,24 +11,24 @@ local whole = {}
 
 local DAY = 86400
 
-local function cabinet(name)
+local function name_cabinet(name)
    local p = cabinets.parse(name)
    return p and ("cabinet c%d-%d"):format(p.column, p.row) or nil
 end
 
 --- The group a node belongs to: its cabinet where that can be told, else its router (leaf).
 -- @param rail of several fabrics: that of one of them; each has groups of its own
-function whole.group_of(topo, n, rail)
-   local r = topo:router(n, topo.fabrics and rail or 1)
+function whole.group_of(topo, node, rail)
+   local r = topo:router(node, topo.fabrics and rail or 1)
    if topo.fabrics then
       return r and "leaf " .. topo.router_name[r]
    end
-   return cabinet(topo.nodes[n]) or topo.layout and cabinet(topo.layout.cname(r))
+   return name_cabinet(topo.nodes[node]) or topo.layout and name_cabinet(topo.layout.cname(r))
       or (topo.kind_name == "torus" and "router " or "leaf ") .. topo.router_name[r]
 end
 
 -- Nodes by group, made once.
-local function members(self, group)
+local function list_members(self, group)
    local topo = self.topo
    if self.groups_of ~= topo then
       self.groups_of, self.groups = topo, {}
@@ -43,21 +43,21 @@ local function members(self, group)
    return self.groups[group]
 end
 
--- Is the component of node n that corresponds to c low?
-local function is_low(self, c, n)
-   local own = self.topo:node_of(c)
-   local other = c + 2 * (n - own)
+-- Is the component of a node that corresponds to this one low?
+local function is_peer_low(self, component, node)
+   local own = self.topo:node_of(component)
+   local other = component + 2 * (node - own)
    return self.evidence:low(other) >= evidence.OPEN
       and self.evidence:score(other) >= self.s.suspect_score / 2,
       self.evidence:tested(other) > -math.huge
 end
 
 -- The group of a node's tx or rx, when nearly all in it are low.
-local function slow_group(self, c)
-   local s, name = self.s, whole.group_of(self.topo, self.topo:node_of(c))
+local function find_slow_group(self, component)
+   local s, name = self.s, whole.group_of(self.topo, self.topo:node_of(component))
    local tested, low = 0, 0
-   for _, n in ipairs(members(self, name)) do
-      local yes, was = is_low(self, c, n)
+   for _, n in ipairs(list_members(self, name)) do
+      local yes, was = is_peer_low(self, component, n)
       tested, low = tested + (was and 1 or 0), low + (yes and 1 or 0)
    end
    if tested >= s.group_nodes and low >= s.group_share * tested then
@@ -67,46 +67,48 @@ local function slow_group(self, c)
 end
 
 -- Most of the components of one class at once; `component` is one of them.
-local function change(self, c, now)
+local function find_change(self, component, now)
    local s = self.s
-   local n = self.evidence:changed(c, now - DAY, s.suspect_score, s.machine_least, s.machine_share)
+   local n = self.evidence:changed(component, now - DAY, s.suspect_score, s.machine_least,
+      s.machine_share)
    return n and { kind = "change", of = self.topo:class(n.component), n = n.low, total = n.tested,
       component = n.component } or nil
 end
 
 -- Only of nodes: links are made as configured, and one that was never seen well is one that no
 -- test has reached on a quiet day.
-local function new_kind(self, c, now)
-   if not self.topo:node_of(c) or self.evidence:cleared(c) > -math.huge then
+local function find_new_kind(self, component, now)
+   if not self.topo:node_of(component) or self.evidence:cleared(component) > -math.huge then
       return nil
    end
-   local alike = self.evidence:alike(c, now - DAY, self.s.ceiling)
+   local alike = self.evidence:alike(component, now - DAY, self.s.ceiling)
    return alike >= self.s.new_least
-      and { kind = "new", of = self.topo:class(c), n = alike } or nil
+      and { kind = "new", of = self.topo:class(component), n = alike } or nil
 end
 
 -- Is it of the class that changed everywhere?
-local function is_of_change(self, c)
+local function is_of_change(self, component)
    local w = self.machine_wide
-   return w and self.evidence:class(c) == self.evidence:class(w.component)
+   return w and self.evidence:class(component) == self.evidence:class(w.component)
 end
 
-local function note(self, found, now)
+local function note_change(self, found, now)
    self.machine_wide, self.machine_wide_at = found, now
 end
 
 local COMPANY = 3 -- links of a switch at one ceiling that are no coincidence
 
---- Links of one switch that are at the ceiling of link c in the same spells: a cable is one alone.
+--- Links of one switch that are at the ceiling of a link in the same spells: a cable is one alone.
 -- @return { kind = "bundle" where they lead to one router, "links" where nearly all of them are,
 --   else "level"; way = "out of", "into" or, of a bundle, "from"; of = the router or both; n,
 --   total }, or nil
-function whole.company(self, c)
-   local y = self.topo:is_link(c) and self.evidence:company(c, math.ceil(self.s.slow_spells))
+function whole.company(self, component)
+   local y = self.topo:is_link(component) and self.evidence:company(component,
+      math.ceil(self.s.slow_spells))
    if not y or y.low < COMPANY then
       return nil
    end
-   local from, to = self.topo:from(c), self.topo:to(c)
+   local from, to = self.topo:from(component), self.topo:to(component)
    if y.beside == y.low then
       return { kind = "bundle", way = "from", n = y.low, total = #self.topo:links_between(from, to),
          of = self.topo.router_name[from] .. " to " .. self.topo.router_name[to] }
@@ -122,18 +124,19 @@ end
 -- @return what it is part of, { kind = "group" | "change" | "new", of = name of the group or class,
 --   n = how many of it are low, total }, or nil; report/slow_whole.lua says it
 -- @return what else there is everywhere, so that it has to wait, likewise, or nil
-function whole.reason(self, c, now)
-   if not is_of_change(self, c) then
-      local found = change(self, c, now)
+function whole.reason(self, component, now)
+   if not is_of_change(self, component) then
+      local found = find_change(self, component, now)
       if found and not (self.machine_wide
-         and self.evidence:class(found.component) ~= self.evidence:class(c)) then
-         note(self, found, now)
+         and self.evidence:class(found.component) ~= self.evidence:class(component)) then
+         note_change(self, found, now)
       end
    end
-   if is_of_change(self, c) then
+   if is_of_change(self, component) then
       return self.machine_wide
    end
-   return self.topo:node_of(c) and slow_group(self, c) or new_kind(self, c, now), self.machine_wide
+   return self.topo:node_of(component) and find_slow_group(self, component)
+      or find_new_kind(self, component, now), self.machine_wide
 end
 
 --- Is the machine-wide change over?  Looked at every few minutes.
@@ -142,20 +145,20 @@ function whole.review(self, now)
       return
    end
    self.machine_wide_at = now
-   local found = change(self, self.machine_wide.component, now)
+   local found = find_change(self, self.machine_wide.component, now)
    if not found then
       self.machine_wide = nil
       for c = 1, #self.topo.components do -- what came and went meanwhile was that
          self.evidence:forget_bouts(c)
       end
    elseif not is_of_change(self, found.component) then
-      note(self, found, now)
+      note_change(self, found, now)
    end
 end
 
 ---------------------------------------------------------------- verdicts that belong together
 
-local function decided(self, list)
+local function are_all_decided(self, list)
    local n = 0
    for _, c in ipairs(list) do
       n = n + (self:is_decided(c) and 1 or 0)
@@ -164,8 +167,8 @@ local function decided(self, list)
 end
 
 -- All links of a router, both ways.
-local function links_of(topo, r)
-   local list = topo:links_of(r)
+local function list_links(topo, router)
+   local list = topo:links_of(router)
    for i = 1, #list do
       list[#list + 1] = topo:opposite(list[i])
    end
@@ -174,22 +177,22 @@ end
 
 --- What a slow component is a part of, all of which is slow or failed.
 -- @return "node", "router", "cable" or "bundle", and a router's name; nil when it stands for itself
-function whole.part_of(self, c)
+function whole.part_of(self, component)
    local topo = self.topo
-   local both = { c, topo:opposite(c) }
-   if topo:node_of(c) then
-      return decided(self, both) and "node" or nil
+   local both = { component, topo:opposite(component) }
+   if topo:node_of(component) then
+      return are_all_decided(self, both) and "node" or nil
    end
-   for _, r in ipairs { topo:from(c), topo:to(c) } do
-      local all = links_of(topo, r)
-      if #all > 2 and decided(self, all) then
+   for _, r in ipairs { topo:from(component), topo:to(component) } do
+      local all = list_links(topo, r)
+      if #all > 2 and are_all_decided(self, all) then
          return "router", topo.router_name[r]
       end
    end
-   if decided(self, topo:links_between(topo:from(c), topo:to(c))) then
+   if are_all_decided(self, topo:links_between(topo:from(component), topo:to(component))) then
       return "bundle"
    end
-   return decided(self, both) and "cable" or nil
+   return are_all_decided(self, both) and "cable" or nil
 end
 
 return whole

@@ -12,14 +12,14 @@ local BEFORE_S = 86400 -- what was said of a link so long before its set was fir
 
 -- Was the link, which is named, named by this set, before tautd was started anew or routes changed?
 -- Not where another set that it is in may have named it.
-local function is_of(self, c, v)
-   local fact = self:record(c).hard
+local function was_named_by(self, component, verdict)
+   local fact = self:record(component).hard
    if not (fact and fact.of_set) then
       return false
    end
    for other in pairs(self.sets.standing) do
-      if other ~= v and (other.cable == c or other.since == fact.since
-         and tables.find(other.members, function(m) return m == c end)) then
+      if other ~= verdict and (other.cable == component or other.since == fact.since
+         and tables.find(other.members, function(member) return member == component end)) then
          return false
       end
    end
@@ -28,13 +28,13 @@ end
 
 -- The one link of the set that something speaks against; nil where there are several, or where one
 -- is known already, but by this set.
-local function only(self, v)
+local function find_only_accused(self, verdict)
    local found
-   for _, c in ipairs(v.members) do
+   for _, c in ipairs(verdict.members) do
       local k = self:record(c)
       if self:is_decided(c) then
-         return is_of(self, c, v) and c or nil
-      elseif k and k.hard or self.accuses(c, v.first - BEFORE_S) then
+         return was_named_by(self, c, verdict) and c or nil
+      elseif k and k.hard or self.accuses(c, verdict.first - BEFORE_S) then
          if found then
             return nil
          end
@@ -44,9 +44,9 @@ local function only(self, v)
    return found
 end
 
-local function fact_of(self, v)
-   return { left = v.left, since = v.since, of_set = true,
-      why = text.subject(self.topo, v) .. "; of these links only this one has errors" }
+local function make_fact(self, verdict)
+   return { left = verdict.left, since = verdict.since, of_set = true,
+      why = text.subject(self.topo, verdict) .. "; of these links only this one has errors" }
 end
 
 --- Take back what rested on a set that is well again.
@@ -68,11 +68,11 @@ function cable.review(self, set_changes, now)
    local changes = {}
    cable.take_back(self, set_changes, now, changes)
    for v in pairs(self.sets.standing) do
-      local c = not v.cable and only(self, v)
+      local c = not v.cable and find_only_accused(self, v)
       if c then
          v.cable = c
          if not self:is_decided(c) then
-            settle.found(self, c, fact_of(self, v), now, changes)
+            settle.found(self, c, make_fact(self, v), now, changes)
          end
       end
    end

@@ -12,7 +12,7 @@ local decide = {}
 ---------------------------------------------------------------- a spell is over
 
 -- At the level of what was named, or below it: that is explained.
-local function is_known(window, named)
+local function is_window_known(window, named)
    for other in pairs(named) do
       if window <= other + 2 then
          return true
@@ -22,11 +22,11 @@ local function is_known(window, named)
 end
 
 -- The opposite case: flows as they are without the slow one.
-local function doubt(self, set, window, v, at)
+local function doubt_verdict(self, set, window, verdict, at)
    local spell = weigh.spell(self, set, window)
-   v.doubt = math.max(0, v.doubt - spell.odds)
-   v.last = spell.hits > 0 and at or v.last
-   if v.doubt >= self.s.slow_score then
+   verdict.doubt = math.max(0, verdict.doubt - spell.odds)
+   verdict.last = spell.hits > 0 and at or verdict.last
+   if verdict.doubt >= self.s.slow_score then
       decide.well(self, set, window)
    end
 end
@@ -69,17 +69,17 @@ function decide.close(self, set)
    local named = is_named and tables.copy(set.named) or set.named
    local runs, shown = set.runs, weigh.shown(set.tally.cells)
    for window, run in pairs(runs) do
-      if not shown[window] and not (is_named and is_known(window, named)) then
+      if not shown[window] and not (is_named and is_window_known(window, named)) then
          take_spell(self, set, window, run, weigh.silence(self, set, window), at)
       end
    end
    for window in pairs(shown) do
-      if not (is_named and is_known(window, named)) then
+      if not (is_named and is_window_known(window, named)) then
          take_spell(self, set, window, runs[window], weigh.spell(self, set, window), at)
       end
    end
    for window, v in pairs(named) do
-      doubt(self, set, window, v, at)
+      doubt_verdict(self, set, window, v, at)
    end
    weigh.clear(set.tally)
    self.closed = self.closed + 1
@@ -89,7 +89,7 @@ end
 ---------------------------------------------------------------- which set
 
 -- The strongest run near a window.
-local function run_near(set, window)
+local function find_run_near(set, window)
    local best
    for w = window - 1, window + 1 do
       local run = set.runs[w]
@@ -105,7 +105,7 @@ local function has_rival(self, set, window, run)
    for id, odds in pairs(run.by) do
       if id ~= set.id and run.all - odds < s.tie_score then
          local other = self.by_id[id]
-         local own = other and run_near(other, window)
+         local own = other and find_run_near(other, window)
          if not other or other.is_testable or own and own.score >= run.score - s.tie_score then
             return true
          end
@@ -115,7 +115,7 @@ local function has_rival(self, set, window, run)
 end
 
 -- At a half or a third it takes more.
-local function needed(self, window)
+local function score_needed(self, window)
    local s = self.s
    return s.slow_score * (share.is_fair(window, s) and s.set_fair or 1)
 end
@@ -123,7 +123,7 @@ end
 -- Is there enough for a verdict?
 local function is_ripe(self, set, window, run)
    local s = self.s
-   return run.score >= needed(self, window) and run.spells >= s.slow_spells
+   return run.score >= score_needed(self, window) and run.spells >= s.slow_spells
       and run.last - run.first >= s.confirm_span_h * 3600 and tables.size(run.pairs) >= s.set_pairs
       and not has_rival(self, set, window, run)
 end
@@ -131,7 +131,7 @@ end
 ---------------------------------------------------------------- verdicts
 
 -- What it explains speaks against no other set.
-local function explain(self, set, window, run)
+local function drop_explained(self, set, window, run)
    for id in pairs(run.by) do
       local other = self.by_id[id]
       for w in pairs(other and other.runs or {}) do
@@ -142,7 +142,7 @@ local function explain(self, set, window, run)
    end
 end
 
-local function name(self, set, window, run, now)
+local function name_set(self, set, window, run, now)
    local left = run.sum / run.hits
    local state = left < self.s.failed and "failed" or "slow"
    local v = { set = set, members = set.members, window = window, left = left, since = now,
@@ -155,7 +155,7 @@ local function name(self, set, window, run, now)
       end
    end
    set.named[window], self.standing[v] = v, true
-   explain(self, set, window, run)
+   drop_explained(self, set, window, run)
    self.changes[#self.changes + 1] = v
    return v
 end
@@ -184,10 +184,10 @@ end
 
 -- Is a component known to be slow by its own tests?  Not where it is suspect for what was found
 -- about it, and no test could say more; nor where the set itself came down to it.
-local function is_known_slow(diagnosis, c)
-   local k = diagnosis:record(c)
+local function is_known_slow(diagnosis, component)
+   local k = diagnosis:record(component)
    return not k.hard or not (k.hard.of_set
-      or k.state == "suspect" and diagnosis.evidence:low(c) == 0)
+      or k.state == "suspect" and diagnosis.evidence:low(component) == 0)
 end
 
 --- Is a member of the set known to be slow by itself?  Then it explains low flows.
@@ -206,7 +206,7 @@ function decide.is_explained(diagnosis, set)
    return set.known
 end
 
-local function strongest(set)
+local function find_strongest(set)
    local best, at
    for window, run in pairs(set.runs) do
       if not best or run.score > best.score or run.score == best.score and window < at then
@@ -217,12 +217,12 @@ local function strongest(set)
 end
 
 -- Other sets that these flows cross are as far as this one is.
-local function bring_up(self, set, run)
+local function bring_up_others(self, set, run)
    local list = {}
    for id in pairs(run.by) do
       list[#list + 1] = self.by_id[id]
    end
-   table.sort(list, function(a, b) return a.number < b.number end)
+   table.sort(list, function(first, second) return first.number < second.number end)
    for _, other in ipairs(list) do
       local spell = other.tally.spell
       if other ~= set and spell and spell < self.review_spell then
@@ -238,7 +238,7 @@ function decide.review(self, now)
    while next(self.due) do
       local best, best_run, at
       for set in pairs(self.due) do
-         local run, window = strongest(set)
+         local run, window = find_strongest(set)
          if not run or run.score < self.s.slow_score then
             self.due[set] = nil
          elseif not best or run.score > best_run.score
@@ -247,10 +247,10 @@ function decide.review(self, now)
          end
       end
       if best then
-         bring_up(self, best, weigh.whole(self, best_run, at))
+         bring_up_others(self, best, weigh.whole(self, best_run, at))
          self.due[best] = nil
          if is_ripe(self, best, at, best_run) then
-            name(self, best, at, best_run, now)
+            name_set(self, best, at, best_run, now)
          end
       end
    end
@@ -263,8 +263,9 @@ function decide.verdicts(self)
    for v in pairs(self.standing) do
       list[#list + 1] = not v.cable and not decide.is_explained(self.diagnosis, v.set) and v or nil
    end
-   table.sort(list, function(a, b)
-      return a.since < b.since or a.since == b.since and a.set.number < b.set.number
+   table.sort(list, function(first, second)
+      return first.since < second.since or first.since == second.since
+         and first.set.number < second.set.number
    end)
    return list
 end

@@ -25,7 +25,7 @@ local WANTED = 16 -- sets that plans are asked to look at
 ---------------------------------------------------------------- which sets there are
 
 -- The largest part of the traffic that one member carries.
-local function part_of(stage)
+local function largest_part(stage)
    local sum, most = 0, 0
    for _, w in ipairs(stage.w or {}) do
       sum, most = sum + w, math.max(most, w)
@@ -34,10 +34,10 @@ local function part_of(stage)
 end
 
 -- Is the link all of some route?
-local function is_route(topo, c)
-   local a, b = topo:on_router(topo:from(c))[1], topo:on_router(topo:to(c))[1]
+local function is_whole_route(topo, component)
+   local a, b = topo:on_router(topo:from(component))[1], topo:on_router(topo:to(component))[1]
    local route = a and b and topo:route(a, b)
-   return route and #route == 3 and route[2] == c or false
+   return route and #route == 3 and route[2] == component or false
 end
 
 -- Is each member?  Then it is tested alone.  A link may be in many sets.
@@ -45,7 +45,7 @@ local function is_testable(self, members)
    local known = self.is_route
    for _, c in ipairs(members) do
       if known[c] == nil then
-         known[c] = is_route(self.topo, c)
+         known[c] = is_whole_route(self.topo, c)
       end
       if not known[c] then
          return false
@@ -57,9 +57,9 @@ end
 local function new_set(self, stage, key, part)
    local class = ("%s %d"):format(self.topo:class(stage[1]), #stage)
    self.classes[class] = self.classes[class] or { n = 0, steps = {} }
-   local set = { id = ("%x"):format(key), number = #self.list + 1, part = part or part_of(stage),
-      members = table.move(stage, 1, #stage, 1, {}), is_testable = is_testable(self, stage),
-      steps = {}, runs = {}, named = {} }
+   local set = { id = ("%x"):format(key), number = #self.list + 1,
+      part = part or largest_part(stage), members = table.move(stage, 1, #stage, 1, {}),
+      is_testable = is_testable(self, stage), steps = {}, runs = {}, named = {} }
    set.tally = weigh.tally(set, self.classes[class], member.count(self, stage))
    self.by_key[key], self.by_id[set.id], self.list[set.number] = set, set, set
    for _, c in ipairs(stage) do
@@ -69,7 +69,7 @@ local function new_set(self, stage, key, part)
    return set
 end
 
-local function set_of(self, stage, part)
+local function find_or_make_set(self, stage, part)
    local key = pack.key(stage)
    return self.by_key[key] or new_set(self, stage, key, part)
 end
@@ -78,7 +78,7 @@ end
 function Sets:tally_at(stage)
    local tally = self.by_stage[stage]
    if not tally then
-      tally = set_of(self, stage).tally
+      tally = find_or_make_set(self, stage).tally
       self.by_stage[stage] = tally
    end
    return tally
@@ -86,7 +86,7 @@ end
 
 -- Put the tallies of the sets on a route into self.way, in order.
 -- @return whether there are any; whether one has a member of which more is known
-local function cross(self, route)
+local function collect_way(self, route)
    local way, known, n, marked = self.way, self.by_stage, 0, 0
    for i = 2, #route - 1 do
       local stage = route[i]
@@ -105,7 +105,7 @@ end
 ---------------------------------------------------------------- flows
 
 -- Is anything that all flows of a route cross slow, so that it may be what made a test low?
-local function is_blamed(self, route)
+local function has_slow_component(self, route)
    local decided = self.diagnosis.decided
    for i = 1, #route do
       if decided[route[i]] then
@@ -116,7 +116,7 @@ local function is_blamed(self, route)
 end
 
 -- Is a member of its sets?  Then that explains low flows.
-local function has_member(self, way)
+local function has_slow_member(self, way)
    for i = 1, #way do
       if way[i].marked > 0 and decide.is_explained(self.diagnosis, way[i].set) then
          return true
@@ -127,7 +127,7 @@ end
 
 -- Is a level one that a set which was named may show, so that it speaks against no other?  What is
 -- slow may be busy besides, and show less.
-local function named_at(way, step)
+local function find_named_at(way, step)
    for _, tally in ipairs(way) do
       for window in pairs(tally.set.named) do
          if step <= window + 2 then
@@ -139,7 +139,7 @@ local function named_at(way, step)
 end
 
 -- Count a flow between a pair of nodes for a set.
-local function count(tally, key, rail, step, ratio)
+local function count_flow(tally, key, rail, step, ratio)
    local cells, class = tally.cells, tally.class
    local i = weigh.cell(tally, key, rail)
    cells[i + 1] = cells[i + 1] + 1
@@ -154,29 +154,29 @@ local function count(tally, key, rail, step, ratio)
 end
 
 -- A flow that got `ratio` of what was expected.
-local function take_flow(self, t, way, ratio)
+local function take_flow(self, test, way, ratio)
    local s = self.s
    local step = ratio < s.good and share.step(ratio, s) or nil
-   local named = step and next(self.standing) and named_at(way, step)
-   local key = t.src * (self.nodes + 1) + t.dst
+   local named = step and next(self.standing) and find_named_at(way, step)
+   local key = test.src * (self.nodes + 1) + test.dst
    for i = 1, #way do
       local tally = way[i]
       tally.set.last = self.now
       if tally.is_counted and (not named or named == tally) then
-         count(tally, key, t.rail, step, ratio)
+         count_flow(tally, key, test.rail, step, ratio)
       end
    end
 end
 
 -- A test that may be counted: for its sets, or for a member that is known.
-local function take(self, t, way, is_marked, spell)
-   local class, ratio = t.class, t.ratio
+local function take_test(self, test, way, is_marked, spell)
+   local class, ratio = test.class, test.ratio
    local means = (class == "good" or class == "low") and ratio and ratio >= 0 and ratio < math.huge
    if is_marked then
       if means then
-         member.take(self, way, t, spell)
+         member.take(self, way, test, spell)
       end
-      if has_member(self, way) then
+      if has_slow_member(self, way) then
          return
       end
    end
@@ -190,7 +190,7 @@ local function take(self, t, way, is_marked, spell)
       end
    end
    if means then
-      take_flow(self, t, way, ratio)
+      take_flow(self, test, way, ratio)
    end
 end
 
@@ -211,9 +211,9 @@ function Sets:observe(flows, now)
    for i = 1, #flows do
       local t = flows[i]
       local route = not t.way and t.route or self.topo:route(t.src, t.dst, nil, t.rail) or NONE
-      local has_sets, is_marked = cross(self, route)
-      if has_sets and not is_blamed(self, route) then
-         take(self, t, self.way, is_marked, spell)
+      local has_sets, is_marked = collect_way(self, route)
+      if has_sets and not has_slow_component(self, route) then
+         take_test(self, t, self.way, is_marked, spell)
       end
    end
    return decide.review(self, now)
@@ -221,17 +221,17 @@ end
 
 --- A component became one of which more is known (a suspect, or named), or is none any more.
 -- @param by 1 or -1
-function Sets:mark(c, by)
-   for _, set in ipairs(self.of[c] or NONE) do
+function Sets:mark(component, by)
+   for _, set in ipairs(self.of[component] or NONE) do
       set.tally.marked = set.tally.marked + by
    end
 end
 
 --- Forget what was counted of the sets that a component belongs to: it was repaired.
 -- @return their verdicts, which are over
-function Sets:forget(c)
+function Sets:forget(component)
    local over = {}
-   for _, set in ipairs(self.of[c] or {}) do
+   for _, set in ipairs(self.of[component] or {}) do
       decide.forget(self, set, over)
    end
    return over
@@ -245,12 +245,12 @@ function Sets:verdicts()
 end
 
 --- One of these verdicts in words; and its beginning, which stays the same.
-function Sets:words(v)
-   return text.verdict(self.topo, v), text.subject(self.topo, v)
+function Sets:words(verdict)
+   return text.verdict(self.topo, verdict), text.subject(self.topo, verdict)
 end
 
 -- What each set weighs that plans ought to look at.
-local function weights_of(self)
+local function weigh_sets(self)
    local named = self.topo.asked_at and self:verdicts() or {}
    if #named == 0 then
       return self.open
@@ -263,17 +263,17 @@ local function weights_of(self)
 end
 
 -- The weightiest of them: this is asked for each plan, and there may be hundreds.
-local function weightiest(weights, most)
+local function find_weightiest(weights, most)
    local list, n = {}, 0
-   local function is_before(set, weight, other)
+   local function comes_before(set, weight, other)
       local of_other = weights[other]
       return weight > of_other or weight == of_other and set.number < other.number
    end
    for set, weight in pairs(weights) do
-      if n < most or is_before(set, weight, list[n]) then
+      if n < most or comes_before(set, weight, list[n]) then
          n = math.min(n + 1, most)
          local i = n
-         while i > 1 and is_before(set, weight, list[i - 1]) do
+         while i > 1 and comes_before(set, weight, list[i - 1]) do
             list[i], i = list[i - 1], i - 1
          end
          list[i] = set
@@ -289,7 +289,7 @@ end
 function Sets:wanted()
    local list = {}
    if next(self.open) or next(self.standing) then
-      for i, set in ipairs(weightiest(weights_of(self), WANTED)) do
+      for i, set in ipairs(find_weightiest(weigh_sets(self), WANTED)) do
          list[i] = { c = self.evidence:stalest(set.members) }
       end
    end
@@ -297,7 +297,7 @@ function Sets:wanted()
 end
 
 -- ok: flows crossed it and nothing speaks against it.
-local function state_of(self, set)
+local function find_state(self, set)
    local state = set and set.last and "ok" or "unknown"
    if set and self.open[set] then
       state = "suspect"
@@ -323,7 +323,7 @@ function Sets:in_place_of_links()
    local rows = {}
    for i, s in ipairs(kept.of.sets) do
       local set = self.by_key[s.key]
-      local state, verdict = state_of(self, set)
+      local state, verdict = find_state(self, set)
       rows[i] = { name = text.name(self.topo, s.members), members = s.members, state = state,
          last = set and set.last, verdict = verdict }
    end
@@ -331,9 +331,9 @@ function Sets:in_place_of_links()
 end
 
 --- What is said of the sets that a component belongs to: array of verdicts.
-function Sets:of_component(c)
+function Sets:of_component(component)
    local list = {}
-   for _, set in ipairs(self.of[c] or {}) do
+   for _, set in ipairs(self.of[component] or {}) do
       for _, v in pairs(decide.is_explained(self.diagnosis, set) and {} or set.named) do
          list[#list + 1] = not v.cable and v or nil
       end
@@ -342,8 +342,8 @@ function Sets:of_component(c)
 end
 
 --- Other settings from now on.
-function Sets:rules(s)
-   self.s, self.models = s, { kind = {}, part = {} }
+function Sets:rules(settings)
+   self.s, self.models = settings, { kind = {}, part = {} }
 end
 
 --- The same wiring, with other capacities or addresses, from now on.
@@ -377,7 +377,7 @@ end
 -- @param old of before/same.lua, where that was another machine, or nil
 -- @return true, or nil and why it cannot be read: nothing of it is taken
 function Sets:restore(kept, old)
-   return pack.restore(self, old and pack.now(self.topo, kept, old) or kept, set_of)
+   return pack.restore(self, old and pack.now(self.topo, kept, old) or kept, find_or_make_set)
 end
 
 --- @param diagnosis of diagnose.new

@@ -11,7 +11,7 @@ local inventory = {}
 local OTHERS = 64
 
 -- A node of each router that has one.
-local function ends_of(topo)
+local function list_ends(topo)
    local list = {}
    for r = 0, topo.routers - 1 do
       list[#list + 1] = topo:on_router(r)[1]
@@ -21,7 +21,7 @@ end
 
 -- @param seen { alone = set of links that are all of a stage, by = map key → set, done = set of
 --   stages }
-local function look(topo, a, b, rail, seen)
+local function look_at_route(topo, a, b, rail, seen)
    local route = topo:route(a, b, seen.route, rail)
    for i = 2, route and #route - 1 or 0 do
       local stage = route[i]
@@ -35,16 +35,16 @@ local function look(topo, a, b, rail, seen)
    end
 end
 
-local function walk(topo)
+local function walk_routes(topo)
    local seen = { alone = {}, by = {}, done = {}, route = {} }
-   local ends = ends_of(topo)
+   local ends = list_ends(topo)
    for i, a in ipairs(ends) do
       task.breathe()
       local others = math.min(OTHERS, #ends - 1)
       for k = 1, others do
          local b = ends[(i - 1 + (k * (#ends - 1) // others)) % #ends + 1]
          for rail = 1, topo.rails or 1 do
-            look(topo, a, b, rail, seen)
+            look_at_route(topo, a, b, rail, seen)
          end
       end
    end
@@ -56,7 +56,7 @@ end
 --   link → true of those, count = how many, unnamed = array of links of sets that have no address
 --   where others do }
 function inventory.of(topo)
-   local seen = walk(topo)
+   local seen = walk_routes(topo)
    local out = { sets = {}, links = {}, count = 0, unnamed = {} }
    local keys, told = {}, {}
    for key in pairs(seen.by) do

@@ -32,12 +32,12 @@ local VERDICT = { "window", "left", "since", "first", "last", "hits", "flows", "
    "score", "doubt" }
 
 -- A map as a list of { key, value }, in order.
-local function list_of(map)
+local function list_entries(map)
    local list = {}
    for key, value in pairs(map) do
       list[#list + 1] = { key, value }
    end
-   table.sort(list, function(a, b) return a[1] < b[1] end)
+   table.sort(list, function(first, second) return first[1] < second[1] end)
    return list
 end
 
@@ -47,7 +47,7 @@ local function pack_run(self, window, run)
    for _, name in ipairs(NUMBERS) do
       out[name] = run[name]
    end
-   out.by, out.pairs = list_of(run.by), list_of(run.pairs)
+   out.by, out.pairs = list_entries(run.by), list_entries(run.pairs)
    return out
 end
 
@@ -56,8 +56,9 @@ local function pack_runs(self, set, least)
    for window, run in pairs(set.runs) do
       list[#list + 1] = run.score >= least and pack_run(self, window, run) or nil
    end
-   table.sort(list, function(a, b)
-      return a.score > b.score or a.score == b.score and a.window < b.window
+   table.sort(list, function(first, second)
+      return first.score > second.score or first.score == second.score
+         and first.window < second.window
    end)
    return table.move(list, 1, math.min(#list, RUNS), 1, {})
 end
@@ -93,25 +94,25 @@ end
 
 ---------------------------------------------------------------- and back
 
-local function check_number(v, what)
-   if type(v) ~= "number" or v ~= v or math.abs(v) == math.huge then
+local function check_number(value, what)
+   if type(value) ~= "number" or value ~= value or math.abs(value) == math.huge then
       error(what .. " is no number", 0)
    end
-   return v
+   return value
 end
 
-local function check_list(v, what)
-   if type(v) ~= "table" then
+local function check_list(value, what)
+   if type(value) ~= "table" then
       error(what .. " is no list", 0)
    end
-   return v
+   return value
 end
 
-local function check_window(v)
-   if math.type(v) ~= "integer" or v < 0 or v > 10000 then
+local function check_window(value)
+   if math.type(value) ~= "integer" or value < 0 or value > 10000 then
       error("window is no step", 0)
    end
-   return v
+   return value
 end
 
 local function unpack_pairs(list, what, is_key)
@@ -133,8 +134,10 @@ local function unpack_run(row)
    for _, name in ipairs { "score", "all", "hits", "flows", "spells", "sum", "first" } do
       check_number(run[name], name)
    end
-   run.by = unpack_pairs(row.by, "by", function(v) return type(v) == "string" end)
-   run.pairs = unpack_pairs(row.pairs, "pairs", function(v) return math.type(v) == "integer" end)
+   run.by = unpack_pairs(row.by, "by", function(value) return type(value) == "string" end)
+   run.pairs = unpack_pairs(row.pairs, "pairs", function(value)
+      return math.type(value) == "integer"
+   end)
    return check_window(row.window), run
 end
 
@@ -187,50 +190,50 @@ end
 ---------------------------------------------------------------- of another machine
 
 -- The set of these links on the way between two nodes, in its own order; or nil.
-local function met(topo, members, key, old)
+local function find_set_met(topo, members, key, old)
    local n = #old.nodes_then + 1
    local a, b = old.nodes[key // n], old.nodes[key % n]
    local own = tables.set(members)
    return tables.find(a and b and topo:route(a, b) or {}, function(stage)
       return type(stage) == "table" and #stage == #members
-         and not tables.any(stage, function(c) return not own[c] end)
+         and not tables.any(stage, function(component) return not own[component] end)
    end)
 end
 
 -- Numbers of pairs of nodes now.
-local function pairs_now(list, topo, old)
+local function renumber_pairs(list, topo, old)
    local n = #old.nodes_then + 1
-   return tables.map(list, function(p)
-      local a, b = old.nodes[p[1] // n], old.nodes[p[1] % n]
-      return a and b and { a * (#topo.nodes + 1) + b, p[2] } or nil
+   return tables.map(list, function(pair)
+      local a, b = old.nodes[pair[1] // n], old.nodes[pair[1] % n]
+      return a and b and { a * (#topo.nodes + 1) + b, pair[2] } or nil
    end)
 end
 
 -- One row; nil where no pair of nodes meets the set any more.  Of one that was crossed only, nobody
 -- knows a pair: it stands where all of its links do, in their order.
-local function row_now(topo, row, old)
-   local members = tables.map(row.members, function(c) return old.map[c] end)
+local function renumber_row(topo, row, old)
+   local members = tables.map(row.members, function(component) return old.map[component] end)
    local set = #members == #row.members and #row.runs + #row.named == 0 and members
    for _, run in ipairs(#members == #row.members and row.runs or {}) do
       for _, p in ipairs(run.pairs) do
-         set = set or met(topo, members, p[1], old)
+         set = set or find_set_met(topo, members, p[1], old)
       end
-      run.pairs = pairs_now(run.pairs, topo, old)
+      run.pairs = renumber_pairs(run.pairs, topo, old)
    end
    row.id_then, row.members = pack.id(row.members), set and table.move(set, 1, #set, 1, {})
    return set and row or nil
 end
 
-local function rows_now(topo, kept, old)
-   local list = tables.map(kept, function(row) return row_now(topo, row, old) end)
+local function renumber_rows(topo, kept, old)
+   local list = tables.map(kept, function(row) return renumber_row(topo, row, old) end)
    local id_now = {}
    for _, row in ipairs(list) do
       id_now[row.id_then] = pack.id(row.members)
    end
    for _, row in ipairs(list) do
       for _, run in ipairs(row.runs) do
-         run.by = tables.map(run.by, function(p)
-            return id_now[p[1]] and { id_now[p[1]], p[2] } or nil
+         run.by = tables.map(run.by, function(pair)
+            return id_now[pair[1]] and { id_now[pair[1]], pair[2] } or nil
          end)
       end
    end
@@ -242,7 +245,7 @@ end
 -- @param old of before/same.lua
 -- @return the same for pack.restore, which says what is damaged
 function pack.now(topo, kept, old)
-   local ok, list = pcall(rows_now, topo, kept, old)
+   local ok, list = pcall(renumber_rows, topo, kept, old)
    return ok and list or { "damaged" }
 end
 

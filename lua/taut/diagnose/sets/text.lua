@@ -2,7 +2,7 @@
 --- Sets of links in words: "one of 18 uplinks of leaf7".
 local text = {}
 
-local function same(topo, members, name)
+local function common_router(topo, members, name)
    local r = topo[name](topo, members[1])
    for _, c in ipairs(members) do
       if topo[name](topo, c) ~= r then
@@ -31,7 +31,7 @@ function text.of(topo, members)
       return topo.components[members[1]]
    end
    local what = ("one of %d %s"):format(#members, topo:class_links(members[1]))
-   local from, to = same(topo, members, "from"), same(topo, members, "to")
+   local from, to = common_router(topo, members, "from"), common_router(topo, members, "to")
    if from then
       return ("%s of %s"):format(what, topo.router_name[from])
    elseif to then
@@ -50,16 +50,17 @@ function text.name(topo, members)
 end
 
 --- What a verdict says, without its figures.
--- @param v of settle.lua
-function text.subject(topo, v)
-   return ("%s %s"):format(text.of(topo, v.members), v.is_fair and "is slow or steadily busy"
-      or v.state == "failed" and "has failed" or "is slow")
+-- @param verdict of settle.lua
+function text.subject(topo, verdict)
+   return ("%s %s"):format(text.of(topo, verdict.members), verdict.is_fair
+      and "is slow or steadily busy" or verdict.state == "failed" and "has failed" or "is slow")
 end
 
 --- The text of a verdict: what is slow, a colon, and the figures.
-function text.verdict(topo, v)
+function text.verdict(topo, verdict)
    return ("%s: %d of %d flows got %.0f%%, the others did well; in %d periods, between %d pairs")
-      :format(text.subject(topo, v), v.hits, v.flows, 100 * v.left, v.spells, v.pairs)
+      :format(text.subject(topo, verdict), verdict.hits, verdict.flows, 100 * verdict.left,
+      verdict.spells, verdict.pairs)
 end
 
 return text

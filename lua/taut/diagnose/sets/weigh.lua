@@ -29,7 +29,7 @@ function weigh.clear(tally)
    tally.cells, tally.at, tally.spell = {}, false, false
 end
 
-local function index(cells)
+local function index_cells(cells)
    local at = {}
    for i = 1, #cells, CELL do
       at[cells[i]] = i
@@ -37,11 +37,11 @@ local function index(cells)
    return at
 end
 
-local function find(tally, key)
+local function find_cell(tally, key)
    local cells = tally.cells
    local n = #cells
    if n > FEW then
-      tally.at = tally.at or index(cells)
+      tally.at = tally.at or index_cells(cells)
       return tally.at[key]
    end
    for i = 1, n, CELL do
@@ -54,7 +54,7 @@ end
 
 --- @return where the cell of a pair begins in tally.cells; a new one has no flows
 function weigh.cell(tally, key, rail)
-   local i, cells = find(tally, key), tally.cells
+   local i, cells = find_cell(tally, key), tally.cells
    if not i then
       i = #cells + 1
       cells[i], cells[i + 1], cells[i + 2], cells[i + 3] = key, 0, rail or false, false
@@ -79,12 +79,12 @@ local function seen_elsewhere(set, window)
    return ((all[window] or 0) - (own[window] or 0) + (all[upper] or 0) - (own[upper] or 0)) / n
 end
 
-local function model_of(self, set, window)
+local function choose_model(self, set, window)
    return share.model(self.models, window, set.part, seen_elsewhere(set, window), self.s)
 end
 
 -- How many flows of a cell were in a window, and their sum.
-local function shown_in(steps, window)
+local function count_shown_in(steps, window)
    local hits, sum = 0, 0
    for i = 1, #steps, 2 do
       local step = steps[i]
@@ -103,11 +103,11 @@ local MANY = share.MANY
 -- @return { odds = log odds, all = those of the pairs, flows, hits = how many were at the level,
 --   model }; good until the next one is weighed
 function weigh.spell(self, set, window)
-   local model = model_of(self, set, window)
+   local model = choose_model(self, set, window)
    local all, n, k, cells, odds_of = 0, 0, 0, set.tally.cells, share.odds
    for i = 1, #cells, CELL do
       local flows, steps = cells[i + 1], cells[i + 3]
-      local hits = steps and shown_in(steps, window) or 0
+      local hits = steps and count_shown_in(steps, window) or 0
       all = all + (flows < MANY and model[hits * MANY + flows] or odds_of(hits, flows, model))
       n, k = n + flows, k + hits
    end
@@ -121,7 +121,7 @@ end
 --- The same for a window in which no flow was: what it says depends on the model alone, of which
 -- most windows have the same.
 function weigh.silence(self, set, window)
-   local model = model_of(self, set, window)
+   local model = choose_model(self, set, window)
    local spell = model.silence
    if not spell then
       spell = { hits = 0, model = model }
@@ -158,7 +158,7 @@ local function add_cells(self, run, window, cells, model)
    local by = run.by
    for i = 1, #cells, CELL do
       local key, steps = cells[i], cells[i + 3]
-      local hits, sum = shown_in(steps or NONE, window)
+      local hits, sum = count_shown_in(steps or NONE, window)
       local odds = share.odds(hits, cells[i + 1], model)
       for _, set in ipairs(sets_between(self, key, cells[i + 2])) do
          by[set.id] = (by[set.id] or 0) + odds
