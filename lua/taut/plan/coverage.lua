@@ -15,9 +15,9 @@ local AHEAD_S = 60 -- what is held longer is of a clock that was set back since,
 local SOME = 4096 -- components there is room for until somebody says how many there are
 
 --- @param link_time fraction of a component's time, or false for no limit
--- @param n components (default: as many as are asked about)
-function coverage.new(link_time, n)
-   local self = setmetatable({ times = times.new(n or SOME) }, Coverage)
+-- @param count components (default: as many as are asked about)
+function coverage.new(link_time, count)
+   local self = setmetatable({ times = times.new(count or SOME) }, Coverage)
    self:limit(link_time)
    return self
 end
@@ -36,70 +36,70 @@ function Coverage:follow(evidence)
    self.times:follow(evidence)
 end
 
---- Make room for components 1 … n.
-function Coverage:fit(n)
-   self.times:grow(n)
+--- Make room for components 1 … count.
+function Coverage:fit(count)
+   self.times:grow(count)
 end
 
 --- Seconds of probing left to a component.
-function Coverage:left(c, now)
-   return self.times:left(c, now)
+function Coverage:left(component, now)
+   return self.times:left(component, now)
 end
 
---- May a test of `seconds` use component c now?
+--- May a test of `seconds` use a component now?
 -- @param urgent true for tests of suspects, which may use all that is saved up
-function Coverage:allows(c, seconds, now, urgent)
-   return self.times:allows(c, seconds, now, urgent)
+function Coverage:allows(component, seconds, now, urgent)
+   return self.times:allows(component, seconds, now, urgent)
 end
 
---- Take `seconds` out of what component c may use, and keep other plans off it until `until_s`.
-function Coverage:reserve(c, seconds, now, until_s)
-   self.times:reserve(c, seconds, now, until_s)
+--- Take `seconds` out of what a component may use, and keep other plans off it until `until_s`.
+function Coverage:reserve(component, seconds, now, until_s)
+   self.times:reserve(component, seconds, now, until_s)
 end
 
---- Keep other plans off component c until `until_s`; a survey does so for each of its rounds.
-function Coverage:hold(c, until_s)
-   self.times:hold(c, until_s)
+--- Keep other plans off a component until `until_s`; a survey does so for each of its rounds.
+function Coverage:hold(component, until_s)
+   self.times:hold(component, until_s)
 end
 
---- Component c is held until `was` and no longer: let it go now.
-function Coverage:let_go(c, was, now)
-   self.times:let_go(c, was, now)
+--- A component is held until `was` and no longer: let it go now.
+function Coverage:let_go(component, was, now)
+   self.times:let_go(component, was, now)
 end
 
---- Until when c is held; 0 = never was.
-function Coverage:busy_until(c)
-   return self.times:busy_until(c)
+--- Until when a component is held; 0 = never was.
+function Coverage:busy_until(component)
+   return self.times:busy_until(component)
 end
 
-function Coverage:is_busy(c, now)
-   local until_s = self.times:busy_until(c)
+function Coverage:is_busy(component, now)
+   local until_s = self.times:busy_until(component)
    return until_s > now and until_s <= now + AHEAD_S
 end
 
---- A test of component c meant something.
-function Coverage:touch(c, now)
-   self.times:touch(c, now)
+--- A test of a component meant something.
+function Coverage:touch(component, now)
+   self.times:touch(component, now)
 end
 
---- As if c had never been tested.
-function Coverage:forget(c)
-   self.times:touch(c, 0)
+--- As if a component had never been tested.
+function Coverage:forget(component)
+   self.times:touch(component, 0)
 end
 
---- When a test of c last meant something; 0 = never.
-function Coverage:tested(c)
-   return self.times:tested(c)
+--- When a test of a component last meant something; 0 = never.
+function Coverage:tested(component)
+   return self.times:tested(component)
 end
 
---- When c was last tested or asked for; 0 = never.
-function Coverage:last(c)
-   return self.times:last(c)
+--- When a component was last tested or asked for; 0 = never.
+function Coverage:last(component)
+   return self.times:last(component)
 end
 
---- Share of the components 1 … n tested within `seconds`.
-function Coverage:share(n, seconds, now)
-   return self.times:share(n, now - seconds)
+--- Share of the components 1 … count tested within `seconds`.
+function Coverage:share(count, seconds, now)
+   return self.times:share(count, now - seconds)
 end
 
 --- Components, from number `from` on, that nothing tested or asked for since `before`.

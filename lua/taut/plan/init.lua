@@ -24,7 +24,7 @@ local plan = {}
 ---------------------------------------------------------------- boards
 
 -- What way each link leaves its router, as small numbers: for straight lines.
-local function directions(topo)
+local function number_directions(topo)
    local number, list, n = {}, {}, 0
    for i, kind in ipairs(topo.kinds) do
       if not number[kind] then
@@ -37,12 +37,12 @@ local function directions(topo)
 end
 
 -- The board of a topology and its times; made once.
-local function board_of(topo, coverage)
+local function find_board(topo, coverage)
    local kept = coverage.board
    if not kept or kept.topo ~= topo or kept.epoch ~= topo.epoch then
       coverage:fit(#topo.components)
       kept = { topo = topo, epoch = topo.epoch, suspects = {},
-         board = boards.new(topo.graph, coverage.times, directions(topo), topo.nodes,
+         board = boards.new(topo.graph, coverage.times, number_directions(topo), topo.nodes,
             topo.epoch) }
       kept.ports = topo.asked_at and ports.new(topo, coverage)
       coverage.board = kept
@@ -53,7 +53,7 @@ end
 ---------------------------------------------------------------- what is asked about
 
 -- Mark all that is asked about, so that tests of one avoid the others.
-local function mark(kept, list)
+local function mark_suspects(kept, list)
    if kept.marked == list and kept.version == list.version and kept.count == #list then
       return
    end
@@ -66,24 +66,24 @@ local function mark(kept, list)
 end
 
 -- Lay out the tests that decide about one component.
-local function decide(board, w, kind, o)
-   if w.after and w.after > o.now then
+local function lay_out_component(board, entry, kind, options)
+   if entry.after and entry.after > options.now then
       return 0
    end
-   return board:confirm(w.component, w.tests or 1, w.streams or o.streams, 1, o.around, kind,
-      w.rivals, w.seen and w.seen())
+   return board:confirm(entry.component, entry.tests or 1, entry.streams or options.streams, 1,
+      options.around, kind, entry.rivals, entry.seen and entry.seen())
 end
 
 -- The same for all of a list that the plan's nodes can test.
 -- @param late those that come after routine tests, or those before
--- @param o { streams =, around =, first_only =, now = }
+-- @param options { streams =, around =, first_only =, now = }
 -- @return whether there are others
-local function confirm(board, list, late, o)
+local function lay_out_asked(board, list, late, options)
    local others = false
    for _, i in ipairs(#list > 0 and board:reached() or {}) do
       if (list[i].late or false) ~= late then
          others = true
-      elseif decide(board, list[i], "confirm", o) > 0 and o.first_only then
+      elseif lay_out_component(board, list[i], "confirm", options) > 0 and options.first_only then
          break
       end
    end
@@ -95,27 +95,27 @@ local NOTHING, WATCH = {}, { streams = 1, around = 0 }
 local spare, SPARE = {}, 8192 -- tests that are over, and how many of them are kept
 
 -- One plan on a board.
--- @param o table: topology, coverage, nodes, now, phases, wanted, watched, routine (phases for it),
---   confirm (see above), rules for the board
+-- @param options table: topology, coverage, nodes, now, phases, wanted, watched, routine (phases
+--   for it), confirm (see above), rules for the board
 -- @return array of phases, each an array of tests
-local function lay_out(o)
-   local kept = board_of(o.topology, o.coverage)
-   local board, how = kept.board, o.confirm
-   board:begin(o.nodes, o.rules)
-   local wanted = o.wanted or NOTHING
-   mark(kept, wanted)
-   how.now, how.first_only = o.rules.now, o.rules.first_only
-   local has_late = confirm(board, wanted, false, how)
-   for _, w in ipairs(o.watched or NOTHING) do
+local function lay_out(options)
+   local kept = find_board(options.topology, options.coverage)
+   local board, how = kept.board, options.confirm
+   board:begin(options.nodes, options.rules)
+   local wanted = options.wanted or NOTHING
+   mark_suspects(kept, wanted)
+   how.now, how.first_only = options.rules.now, options.rules.first_only
+   local has_late = lay_out_asked(board, wanted, false, how)
+   for _, w in ipairs(options.watched or NOTHING) do
       if not (how.first_only and board:count() > 0) then
-         decide(board, w, "watch", WATCH)
+         lay_out_component(board, w, "watch", WATCH)
       end
    end
-   if o.routine > 0 and not (how.first_only and board:count() > 0) then
-      board:routine(o.routine)
+   if options.routine > 0 and not (how.first_only and board:count() > 0) then
+      board:routine(options.routine)
    end
    if has_late and not (how.first_only and board:count() > 0) then
-      confirm(board, wanted, true, how)
+      lay_out_asked(board, wanted, true, how)
    end
    return board:finish(spare)
 end
@@ -123,28 +123,29 @@ end
 ---------------------------------------------------------------- plans
 
 -- How many phases there are in so many milliseconds.
-local function phases_in(c, ms)
-   return math.max(0, (ms - (c.lead_ms or 10)) // ((c.test_ms or 25) + (c.gap_ms or 4)))
+local function count_phases(checks, ms)
+   local phase_ms = (checks.test_ms or 25) + (checks.gap_ms or 4)
+   return math.max(0, (ms - (checks.lead_ms or 10)) // phase_ms)
 end
 
 -- What make is asked, as lay_out wants it.
-local function question(o)
-   local c = o.checks
-   local phases = math.min(phases_in(c, o.budget_ms), boards.MOST_PHASES)
-   local quiet = c.quiet_ms and phases_in(c, c.quiet_ms)
-   return { topology = o.topology, coverage = o.coverage, nodes = o.nodes, wanted = o.wanted,
-      watched = o.routine ~= false and o.watched or nil,
-      routine = o.routine == false and 0 or math.min(quiet or phases, phases),
+local function make_question(options)
+   local c = options.checks
+   local phases = math.min(count_phases(c, options.budget_ms), boards.MOST_PHASES)
+   local quiet = c.quiet_ms and count_phases(c, c.quiet_ms)
+   return { topology = options.topology, coverage = options.coverage, nodes = options.nodes,
+      wanted = options.wanted, watched = options.routine ~= false and options.watched or nil,
+      routine = options.routine == false and 0 or math.min(quiet or phases, phases),
       confirm = { streams = c.confirm_streams, around = c.around or 0 },
       rules = { phases = phases, wide = c.wide_phases, senders = c.senders or 1, duplex = c.duplex,
-         longest = c.longest, good = o.good or 0.75,
-         first_only = o.first_only, test_s = c.test_ms / 1000, now = o.now,
+         longest = c.longest, good = options.good or 0.75,
+         first_only = options.first_only, test_s = c.test_ms / 1000, now = options.now,
          fresh_s = (c.fresh_h or 0) * 3600, retry_s = (c.retry_h or 0) * 3600,
-         seed = o.seed or math.floor(o.now) } }
+         seed = options.seed or math.floor(options.now) } }
 end
 
 --- Make a plan.
--- @param o table:
+-- @param options table:
 --   topology; nodes (array of node numbers that take part, ascending); coverage (coverage.lua);
 --   wanted: what is asked about, array of { component; and as of Diagnosis:wanted() rivals, seen,
 --     tests (default: 1), streams (default: as `checks` has it), after, late }, the same table
@@ -155,8 +156,9 @@ end
 -- @return array of phases, each an array of tests (taut.tests) { src, dst, route, streams, kind,
 --   confirms, rail; shares, through, group where several nodes send over one link on purpose;
 --   asked, src_port, trace, aim where its way can be asked for (plan/ports.lua) }
-function plan.make(o)
-   local phases, asking = lay_out(question(o)), board_of(o.topology, o.coverage).ports
+function plan.make(options)
+   local phases = lay_out(make_question(options))
+   local asking = find_board(options.topology, options.coverage).ports
    if asking then
       asking:begin()
    end
@@ -169,12 +171,12 @@ function plan.make(o)
 end
 
 --- Would a plan test anything?
--- @param o as for make
-function plan.is_due(o)
-   local q, board = question(o), board_of(o.topology, o.coverage).board
+-- @param options as for make
+function plan.is_due(options)
+   local q, board = make_question(options), find_board(options.topology, options.coverage).board
    q.rules.first_only = true
    -- nearly always a routine test is, and it is found soonest
-   board:begin(o.nodes, q.rules)
+   board:begin(options.nodes, q.rules)
    return board:routine(q.routine) > 0 or #lay_out(q) > 0
 end
 
@@ -188,22 +190,23 @@ end
 
 --- Number the tests of a plan, give each its offset, and reserve their components.
 -- @param made what make returned
--- @param o the same table as for make
+-- @param options the same table as for make
 -- @param next_id function that returns a new test id
 -- @return flat array of tests with id, phase, start_ms, dur_ms; milliseconds until the last ends
-function plan.schedule(made, o, next_id)
-   local c = o.checks
-   return tests.schedule(made, o.coverage.times, next_id, o.now, c.lead_ms, c.test_ms, c.gap_ms)
+function plan.schedule(made, options, next_id)
+   local c = options.checks
+   return tests.schedule(made, options.coverage.times, next_id, options.now, c.lead_ms, c.test_ms,
+      c.gap_ms)
 end
 
 --- Nodes that tests of some components want.
--- @param o { topology, coverage, nodes = those there are, ascending }
+-- @param options { topology, coverage, nodes = those there are, ascending }
 -- @param list of components
 -- @param most nodes per component, up to 64
 -- @return set of nodes
-function plan.helpers(o, list, most)
-   local board, set = board_of(o.topology, o.coverage).board, {}
-   board:begin(o.nodes, { good = 0.75 })
+function plan.helpers(options, list, most)
+   local board, set = find_board(options.topology, options.coverage).board, {}
+   board:begin(options.nodes, { good = 0.75 })
    for _, c in ipairs(list) do
       for _, n in ipairs(board:helpers(c, most)) do
          set[n] = true

@@ -22,10 +22,10 @@ local LARGE = 64                 -- links of a set of which so few ports seldom 
 local ROUTERS = 65536            -- pairs of routers whose routes are remembered
 
 -- What lies between the routers of two nodes, to ask about; false where there is no set.
-local function between(self, t)
+local function find_between(self, test)
    local topo = self.topo
-   local from, to = topo:router(t.src, t.rail), topo:router(t.dst, t.rail)
-   if from == to or not topo:asked(t.route[1]) then
+   local from, to = topo:router(test.src, test.rail), topo:router(test.dst, test.rail)
+   if from == to or not topo:asked(test.route[1]) then
       return false
    end
    local key = from * topo.routers + to
@@ -34,30 +34,31 @@ local function between(self, t)
       if self.n_between >= ROUTERS then
          self.between, self.n_between = {}, 0
       end
-      asked = ways.of(topo, t.route) or false
+      asked = ways.of(topo, test.route) or false
       self.between[key], self.n_between = asked, self.n_between + 1
    end
    return asked
 end
 
 -- So many ports in a row: others each time.
-local function next_ports(self, n)
-   self.at = self.at + n > LAST and FIRST or self.at
-   self.at = self.at + n
-   return self.at - n
+local function take_ports(self, count)
+   self.at = self.at + count > LAST and FIRST or self.at
+   self.at = self.at + count
+   return self.at - count
 end
 
--- The links by which the test can be aimed at link c of set i: c itself, whose far router has to
--- answer, or the only one before or after it on a way over c, which another router answers for.
-local function marks_of(self, asked, i, c)
-   local topo, set = self.topo, asked[i]
-   local from, to, of = topo:from(c), topo:to(c), topo.asked_at.of
-   local before, after = asked[i - 1], asked[i + 1]
-   local list = { { link = c, hop = i } }
-   list[#list + 1] = type(before) == "table" and set.from[from] == c and before.to[from]
-      and { link = before.to[from], hop = i - 1 } or nil
-   list[#list + 1] = type(after) == "table" and set.to[to] == c and after.from[to]
-      and { link = after.from[to], hop = i + 1 } or nil
+-- The links by which the test can be aimed at a link of the set at a place: that link, whose far
+-- router has to answer, or the only one before or after it on a way over it, which another router
+-- answers for.
+local function list_marks(self, asked, place, link)
+   local topo, set = self.topo, asked[place]
+   local from, to, of = topo:from(link), topo:to(link), topo.asked_at.of
+   local before, after = asked[place - 1], asked[place + 1]
+   local list = { { link = link, hop = place } }
+   list[#list + 1] = type(before) == "table" and set.from[from] == link and before.to[from]
+      and { link = before.to[from], hop = place - 1 } or nil
+   list[#list + 1] = type(after) == "table" and set.to[to] == link and after.from[to]
+      and { link = after.from[to], hop = place + 1 } or nil
    local known = {}
    for _, mark in ipairs(list) do
       known[#known + 1] = of[mark.link] and mark or nil
@@ -65,15 +66,15 @@ local function marks_of(self, asked, i, c)
    return known
 end
 
--- How to aim at link c of a set: who keeps silent is not known, so each pair in its own way, and
+-- How to aim at a link of a set: who keeps silent is not known, so each pair in its own way, and
 -- another one in the next plan; both directions of a pair alike.
-local function aim_at(self, asked, t, c, most)
+local function aim_at_link(self, asked, test, link, most)
    for i = 2, asked.n - 1 do
       local set = asked[i]
-      local marks = type(set) == "table" and set.is[c] and marks_of(self, asked, i, c)
+      local marks = type(set) == "table" and set.is[link] and list_marks(self, asked, i, link)
       if marks and #marks > 0 then
-         local mark = marks[(t.src + t.dst + self.plans) % #marks + 1]
-         mark.ports = math.min(most, TRIES * set.n * (t.streams or 1))
+         local mark = marks[(test.src + test.dst + self.plans) % #marks + 1]
+         mark.ports = math.min(most, TRIES * set.n * (test.streams or 1))
          return mark
       end
    end
@@ -82,7 +83,7 @@ end
 
 -- The link of its sets that no test has gone over for the longest time, of those that the fewest
 -- tests of this plan are aimed at.
-local function stalest(self, asked)
+local function find_stalest(self, asked)
    local aimed, coverage, best, least, since = self.aimed, self.coverage, nil, math.huge, nil
    for i = 2, asked.n - 1 do
       local set = asked[i]
@@ -99,8 +100,8 @@ local function stalest(self, asked)
 end
 
 -- A test that is about no link goes over one that is due.
-local function routine_aim(self, asked, t)
-   local c, shown = stalest(self, asked), {}
+local function aim_at_due(self, asked, test)
+   local c, shown = find_stalest(self, asked), {}
    if not c then
       return nil
    end
@@ -112,7 +113,7 @@ local function routine_aim(self, asked, t)
          self.aimed[link] = (self.aimed[link] or 0) + 1
       end
    end
-   return aim_at(self, asked, t, c, ROUTINE)
+   return aim_at_link(self, asked, test, c, ROUTINE)
 end
 
 --- A plan begins.
@@ -121,16 +122,16 @@ function Ports:begin()
 end
 
 --- Have the way of a planned test asked for, if it goes over sets.
--- @param t gets `asked` (see ways.of), `src_port`, `trace` (how many routers there are to ask) and,
---   `aim` { link = the one that the test is about or that is due, or one that tells it, hop =
+-- @param test gets `asked` (see ways.of), `src_port`, `trace` (how many routers there are to ask)
+--   and, `aim` { link = the one that the test is about or that is due, or one that tells it, hop =
 --   which router is at its end, ports = how many may be tried }
-function Ports:ask(t)
-   local asked = between(self, t)
+function Ports:ask(test)
+   local asked = find_between(self, test)
    if asked then
-      t.asked, t.trace = asked, asked.n - 1
-      t.aim = t.confirms and aim_at(self, asked, t, t.confirms, MOST)
-         or not t.confirms and routine_aim(self, asked, t) or nil
-      t.src_port = next_ports(self, math.max(STREAMS, t.aim and t.aim.ports or 0))
+      test.asked, test.trace = asked, asked.n - 1
+      test.aim = test.confirms and aim_at_link(self, asked, test, test.confirms, MOST)
+         or not test.confirms and aim_at_due(self, asked, test) or nil
+      test.src_port = take_ports(self, math.max(STREAMS, test.aim and test.aim.ports or 0))
    end
 end
 

@@ -28,12 +28,12 @@ function Marks:prune(now)
    end
 end
 
---- Mark component c.  One that is marked and open stays as it is.
+--- Mark a component.  One that is marked and open stays as it is.
 -- @param who asks
 -- @return the mark, or nil and why not
-function Marks:add(c, who, now)
+function Marks:add(component, who, now)
    self:prune(now)
-   local old, open = self.marks[c], 0
+   local old, open = self.marks[component], 0
    if old and not old.done_at then
       return old
    end
@@ -43,8 +43,9 @@ function Marks:add(c, who, now)
    if open >= MOST then
       return nil, ("%d components are marked already; `taut audit` tests all"):format(open)
    end
-   self.marks[c] = { c = c, who = who, at = now, good = 0, low = 0, void = 0, best = 0 }
-   return self.marks[c]
+   self.marks[component] = { c = component, who = who, at = now, good = 0, low = 0, void = 0,
+      best = 0 }
+   return self.marks[component]
 end
 
 --- As text, with names, for the store.
@@ -71,10 +72,10 @@ function Marks:restore(text, topo, name)
    end
 end
 
---- The mark of component c, or nil.
-function Marks:get(c, now)
+--- The mark of a component, or nil.
+function Marks:get(component, now)
    self:prune(now)
-   return self.marks[c]
+   return self.marks[component]
 end
 
 --- What plans are asked to test, in the form of diagnosis:wanted().
@@ -87,7 +88,7 @@ function Marks:wanted(now, has)
          list[#list + 1] = { component = c, tests = 1 }
       end
    end
-   table.sort(list, function(a, b) return a.component < b.component end)
+   table.sort(list, function(first, second) return first.component < second.component end)
    return list
 end
 
