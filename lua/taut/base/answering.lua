@@ -5,15 +5,15 @@ local sys = require "taut.sys"
 
 local answering = {}
 
-local function answer(o, line)
+local function answer_line(options, line)
    local request, why = json.decode(line)
-   local op = request and o.ops[request.op]
-   if not op or not o.is_ready() and request.op ~= "conf" then
+   local op = request and options.ops[request.op]
+   if not op or not options.is_ready() and request.op ~= "conf" then
       return { id = request and request.id, ok = false, error = why or "no such operation" }
    end
    local ok, result, err = xpcall(op, debug.traceback, request)
    if not ok then
-      sys.log("err", ("%s: %s"):format(o.name, result))
+      sys.log("err", ("%s: %s"):format(options.name, result))
       return { id = request.id, ok = false, error = "internal error; the log has it" }
    elseif not result then
       return { id = request.id, ok = false, error = err or "no reason given" }
@@ -23,13 +23,13 @@ local function answer(o, line)
 end
 
 --- Serve requests until stdin ends.
--- @param o { name = for the log, ops = name → function(request) that returns a table, or nil and
---   why not; is_ready = function(): may any be asked but `conf`? }
+-- @param options { name = for the log, ops = name → function(request) that returns a table, or nil
+--   and why not; is_ready = function(): may any be asked but `conf`? }
 -- @return exit status
-function answering.serve(o)
+function answering.serve(options)
    sys.put(json.encode { ok = true, ready = true } .. "\n")
    for line in sys.lines() do
-      sys.put(json.encode(answer(o, line)) .. "\n")
+      sys.put(json.encode(answer_line(options, line)) .. "\n")
    end
    return 0
 end

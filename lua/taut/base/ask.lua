@@ -10,27 +10,27 @@ local ask = {}
 local TIMEOUT_MS = 30000
 
 --- Data with others' words in it, made fit for a terminal in place: names of jobs, reasons.
-function ask.plain(v)
-   if type(v) == "string" then
-      return sys.plain(v)
-   elseif type(v) == "table" then
-      for key, value in pairs(v) do
-         v[key] = ask.plain(value)
+function ask.plain(data)
+   if type(data) == "string" then
+      return sys.plain(data)
+   elseif type(data) == "table" then
+      for key, value in pairs(data) do
+         data[key] = ask.plain(value)
       end
    end
-   return v
+   return data
 end
 
 --- Data as JSON for a terminal: the same words, with nothing that a terminal acts on.
 function ask.json(data)
-   return (json.encode(data, 2):gsub("\xc2([\x80-\x9f])", function(c)
-      return ("\\u%04x"):format(c:byte())
+   return (json.encode(data, 2):gsub("\xc2([\x80-\x9f])", function(char)
+      return ("\\u%04x"):format(char:byte())
    end):gsub("\x7f", "\\u007f"))
 end
 
 ---------------------------------------------------------------- which tautd
 
-local function from_conf()
+local function read_node_conf()
    local conf = distant.conf(sys.paths.confdir .. "/node.conf")
    local servers = conf.servers and distant.servers(conf.servers)
    return servers and { servers = servers, user = conf.user, munge_socket = conf.munge_socket }
@@ -49,10 +49,10 @@ function ask.choose(args)
       if not servers then
          return nil, "--server: " .. err
       end
-      args.server = from_conf() or {}
+      args.server = read_node_conf() or {}
       args.server.servers = servers
    elseif not args.socket and not sys.stat(own) then
-      args.server = from_conf()
+      args.server = read_node_conf()
    end
    args.socket = args.socket or own
    return true
@@ -79,13 +79,13 @@ function ask.where(args)
 end
 
 -- A tautd that stands by has no answer: then those of node.conf are asked, one of which acts.
-local function exchange(args, request, timeout_ms)
+local function exchange_request(args, request, timeout_ms)
    if args.server then
       return distant.ask(args.server, request, timeout_ms)
    end
    local line, err = sys.request(args.socket, json.encode(request), timeout_ms)
    local reply = line and json.decode(line)
-   local others = reply and reply.elsewhere and not request.as and from_conf()
+   local others = reply and reply.elsewhere and not request.as and read_node_conf()
    if others then
       return distant.ask(others, request, timeout_ms)
    end
@@ -119,7 +119,7 @@ end
 -- @return where data is nil: whether no tautd answered
 -- @return … and whether a value is wrong: exit status 2
 function ask.request(args, cmd, params, timeout_ms)
-   local line, err = exchange(args, { cmd = cmd, args = params or {}, as = args.as },
+   local line, err = exchange_request(args, { cmd = cmd, args = params or {}, as = args.as },
       timeout_ms or TIMEOUT_MS)
    if not line then
       return nil, err, true

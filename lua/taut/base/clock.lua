@@ -33,7 +33,7 @@ function clock.boot_id()
    return boot
 end
 
-local function read(path)
+local function read_kept(path)
    local f = io.open(path)
    local text = f and f:read(FILE_MAX) or ""
    if f then
@@ -48,7 +48,7 @@ end
 -- @param path of the file
 function clock.open(path)
    clock.path = path
-   local kept = read(path)
+   local kept = read_kept(path)
    local is_this_boot = kept and kept.boot == clock.boot_id() and kept.up <= loop.up()
    if is_this_boot then
       loop.shift(kept.time + loop.up() - kept.up - loop.time())
@@ -85,7 +85,7 @@ function clock.trouble()
       or ("%.1f h"):format(math.abs(s) / 3600), s > 0 and "ahead" or "back")
 end
 
-local function look()
+local function look_at_wall_clock()
    local s = loop.ahead()
    local is_off = math.abs(s) > LITTLE_S
    if is_off and not clock.is_off then
@@ -101,7 +101,7 @@ end
 
 --- Follow the wall clock where it is off by little, and say where it is not.
 function clock.follow()
-   loop.every(LOOK_MS, look)
+   loop.every(LOOK_MS, look_at_wall_clock)
 end
 
 return clock

@@ -44,11 +44,11 @@ function envelope.pieces(text)
    return math.max(1, (#text + PIECE - 1) // PIECE)
 end
 
---- Piece `i`, from 1 on, sealed.
-function envelope.piece(key, text, i)
-   local is_last = i >= envelope.pieces(text)
+--- One piece, by its number from 1 on, sealed.
+function envelope.piece(key, text, number)
+   local is_last = number >= envelope.pieces(text)
    return seal.seal(key, wire.ANSWER, (is_last and LAST or MORE) ..
-      text:sub((i - 1) * PIECE + 1, i * PIECE), i - 1, wire.REQUEST_VERSION), is_last
+      text:sub((number - 1) * PIECE + 1, number * PIECE), number - 1, wire.REQUEST_VERSION), is_last
 end
 
 --- Put an answer together.

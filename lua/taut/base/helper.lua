@@ -15,7 +15,7 @@ local helper = {}
 local Helper = {}
 Helper.__index = Helper
 
-local function fail_all(self, why)
+local function fail_waiting(self, why)
    local waiting = self.waiting
    self.waiting = {}
    for _, w in pairs(waiting) do
@@ -25,14 +25,14 @@ local function fail_all(self, why)
 end
 
 -- The rows that came in lines of their own, in front of those of the last line.
-local function join(parts, reply)
+local function join_parts(parts, reply)
    for key, last in pairs(parts) do
       local rest = reply[key] or {}
       reply[key] = table.move(rest, 1, #rest, #last + 1, last)
    end
 end
 
-local function add_part(parts, reply)
+local function add_to_parts(parts, reply)
    for key, rows in pairs(reply) do
       if type(rows) == "table" then
          parts[key] = parts[key] or {}
@@ -41,7 +41,7 @@ local function add_part(parts, reply)
    end
 end
 
-local function on_line(self, line)
+local function take_line(self, line)
    local reply, why = json.decode(line)
    if not reply then
       sys.log("err", ("%s answered with no JSON: %s"):format(self.name, why))
@@ -56,10 +56,10 @@ local function on_line(self, line)
       loop.doing(w.what)
    end
    if w and reply.part then
-      add_part(w.parts, reply)
+      add_to_parts(w.parts, reply)
    elseif w then
       self.waiting[reply.id] = nil
-      join(w.parts, reply)
+      join_parts(w.parts, reply)
       w.timer:cancel()
       if reply.ok then
          w.fn(reply)
@@ -73,10 +73,10 @@ local function on_line(self, line)
    end
 end
 
-local function start(self)
+local function start_process(self)
    local proc, why = loop.spawn {
       argv = self.argv,
-      on_line = function(line) on_line(self, line) end,
+      on_line = function(line) take_line(self, line) end,
       on_exit = function(what) self:ended(what) end,
    }
    if not proc then
@@ -100,7 +100,7 @@ function Helper:ended(what)
    if self.on_end then
       self.on_end()
    end
-   fail_all(self, why)
+   fail_waiting(self, why)
    if self.stopping then
       return
    end
@@ -111,7 +111,7 @@ function Helper:ended(what)
    self.down = why
    loop.timer(self.backoff_ms, function()
       if not self.stopping then
-         start(self)
+         start_process(self)
       end
    end)
    self.backoff_ms = math.min(self.backoff_ms * 2, self.most_ms)
@@ -155,15 +155,16 @@ function Helper:stop()
 end
 
 --- Start a helper.
--- @param o table: name (for messages), argv, on_ready (called at each start),
+-- @param options table: name (for messages), argv, on_ready (called at each start),
 --   on_end (called when it ended, before the requests that wait get their error), start_ms (until
 --   its first line, or it is killed; without end if nil), most_ms (the longest time until it is
 --   started again, default 60 s)
-function helper.start(o)
-   local self = setmetatable({ name = o.name, argv = o.argv, on_ready = o.on_ready,
-      on_end = o.on_end, start_ms = o.start_ms, most_ms = o.most_ms or 60000, waiting = {},
-      last_id = 0, backoff_ms = FIRST_MS }, Helper)
-   start(self)
+function helper.start(options)
+   local self = setmetatable({ name = options.name, argv = options.argv,
+      on_ready = options.on_ready, on_end = options.on_end, start_ms = options.start_ms,
+      most_ms = options.most_ms or 60000, waiting = {}, last_id = 0, backoff_ms = FIRST_MS },
+      Helper)
+   start_process(self)
    return self
 end
 

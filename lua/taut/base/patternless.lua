@@ -20,16 +20,16 @@ local strings = { byte = string.byte, char = string.char, format = string.format
    upper = string.upper, match = no_patterns "match", gmatch = no_patterns "gmatch",
    gsub = no_patterns "gsub" }
 
-function strings.find(s, text, init)
-   return string.find(s, text, init, true)
+function strings.find(subject, text, init)
+   return string.find(subject, text, init, true)
 end
 
-function strings.rep(s, n, between)
-   local bytes = (#s + #(between or "")) * n
+function strings.rep(subject, times, between)
+   local bytes = (#subject + #(between or "")) * times
    if bytes > REP_MAX then
       error(("string.rep: %.0f bytes are more than %d"):format(bytes, REP_MAX), 2)
    end
-   return string.rep(s, n, between)
+   return string.rep(subject, times, between)
 end
 
 --- Call a function while strings have no patterns.

@@ -24,30 +24,30 @@ end
 
 --- Is a value in a list?
 function tables.has(list, value)
-   return tables.any(list, function(v) return v == value end)
+   return tables.any(list, function(item) return item == value end)
 end
 
---- What f(v, i) makes of each value of a list, in order; nothing where that is nil.
-function tables.map(list, f)
+--- What fn(value, index) makes of each value of a list, in order; nothing where that is nil.
+function tables.map(list, fn)
    local out = {}
    for i, v in ipairs(list) do
-      out[#out + 1] = f(v, i)
+      out[#out + 1] = fn(v, i)
    end
    return out
 end
 
---- What f(i) makes of the numbers from `first` to `last`, by number.
-function tables.fill(first, last, f)
+--- What fn(index) makes of the numbers from `first` to `last`, by number.
+function tables.fill(first, last, fn)
    local out = {}
    for i = first, last do
-      out[i] = f(i)
+      out[i] = fn(i)
    end
    return out
 end
 
---- The values of a list for which test(v) holds; the first of them; is there one?
+--- The values of a list for which test(value) holds; the first of them; is there one?
 function tables.filter(list, test)
-   return tables.map(list, function(v) return test(v) and v or nil end)
+   return tables.map(list, function(value) return test(value) and value or nil end)
 end
 
 function tables.find(list, test)
@@ -62,11 +62,11 @@ function tables.any(list, test)
    return tables.find(list, test) ~= nil
 end
 
---- The sum of f(v) over a list.
-function tables.sum(list, f)
+--- The sum of fn(value) over a list.
+function tables.sum(list, fn)
    local sum = 0
    for _, v in ipairs(list) do
-      sum = sum + f(v)
+      sum = sum + fn(v)
    end
    return sum
 end
@@ -110,14 +110,14 @@ function tables.copy(map)
 end
 
 --- Have two maps the same keys and values?
-function tables.same(a, b)
-   for k, v in pairs(a) do
-      if b[k] ~= v then
+function tables.same(first, second)
+   for k, v in pairs(first) do
+      if second[k] ~= v then
          return false
       end
    end
-   for k in pairs(b) do
-      if a[k] == nil then
+   for k in pairs(second) do
+      if first[k] == nil then
          return false
       end
    end

@@ -12,7 +12,7 @@ Task.__index = Task
 
 local running -- the task whose turn it is
 
-local function resume(self)
+local function resume_task(self)
    self.turn_ns = loop.now_ns()
    local before = running
    running = self
@@ -28,7 +28,7 @@ function Task:wake()
    if self.timer then
       self.timer:cancel()
       self.timer = nil
-      resume(self)
+      resume_task(self)
    end
 end
 
@@ -36,7 +36,7 @@ end
 function Task:sleep(ms)
    self.timer = loop.timer(math.max(0, ms), function()
       self.timer = nil
-      resume(self)
+      resume_task(self)
    end)
    coroutine.yield()
 end
@@ -44,7 +44,7 @@ end
 --- Let others have their turn, if this one has lasted long enough; from inside.
 function Task:breathe()
    if loop.now_ns() - self.turn_ns > task.turn_ns then
-      turns.add(self.whose, function() resume(self) end)
+      turns.add(self.whose, function() resume_task(self) end)
       coroutine.yield()
    end
 end
@@ -64,7 +64,7 @@ function task.start(fn, on_error)
    self.co = coroutine.create(fn)
    self.timer = loop.timer(0, function()
       self.timer = nil
-      resume(self)
+      resume_task(self)
    end)
    return self
 end

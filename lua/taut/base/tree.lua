@@ -5,80 +5,80 @@ local json = require "taut.json"
 
 local tree = {}
 
-local write
+local write_value
 
-local function write_all(out, name, list, breathe)
+local function write_array(out, name, list, breathe)
    out[#out + 1] = ('"%s":['):format(name)
    for i, v in ipairs(list) do
       out[#out + 1] = i > 1 and "," or nil
-      write(out, v, breathe)
+      write_value(out, v, breathe)
    end
    out[#out + 1] = "]"
 end
 
 -- Keys beside 1 … #list: texts first, each kind in order.
-local function other_keys(v, n)
+local function list_other_keys(value, length)
    local keys = {}
-   for k in pairs(v) do
-      if math.type(k) ~= "integer" or k < 1 or k > n then
+   for k in pairs(value) do
+      if math.type(k) ~= "integer" or k < 1 or k > length then
          keys[#keys + 1] = k
       end
    end
-   table.sort(keys, function(a, b)
-      if type(a) ~= type(b) then
-         return type(a) == "string"
+   table.sort(keys, function(first, second)
+      if type(first) ~= type(second) then
+         return type(first) == "string"
       end
-      return a < b
+      return first < second
    end)
    return keys
 end
 
-function write(out, v, breathe)
-   if type(v) ~= "table" then
-      out[#out + 1] = json.encode(v)
+function write_value(out, value, breathe)
+   if type(value) ~= "table" then
+      out[#out + 1] = json.encode(value)
       return
    end
    breathe()
    local n, values = 0, {}
-   while v[n + 1] ~= nil do
+   while value[n + 1] ~= nil do
       n = n + 1
    end
-   local keys = other_keys(v, n)
+   local keys = list_other_keys(value, n)
    for i, k in ipairs(keys) do
-      values[i] = v[k]
+      values[i] = value[k]
    end
    out[#out + 1] = "{"
-   write_all(out, "a", v, breathe)
+   write_array(out, "a", value, breathe)
    if #keys > 0 then
       out[#out + 1] = ","
-      write_all(out, "k", keys, breathe)
+      write_array(out, "k", keys, breathe)
       out[#out + 1] = ","
-      write_all(out, "v", values, breathe)
+      write_array(out, "v", values, breathe)
    end
    out[#out + 1] = "}"
 end
 
---- @param v value
+--- @param value any one
 -- @param breathe called now and then
 -- @return text
-function tree.encode(v, breathe)
+function tree.encode(value, breathe)
    local out = {}
-   write(out, v, breathe or function() end)
+   write_value(out, value, breathe or function() end)
    return table.concat(out)
 end
 
---- @param v what json.decode made of such a text
+--- @param value what json.decode made of such a text
 -- @return the value
-function tree.take(v)
-   if type(v) ~= "table" then
-      return v
+function tree.take(value)
+   if type(value) ~= "table" then
+      return value
    end
    local out = {}
-   for i, element in ipairs(v.a or {}) do
+   for i, element in ipairs(value.a or {}) do
       out[i] = tree.take(element)
    end
-   for i, key in ipairs(v.k or {}) do
-      out[key] = tree.take(v.v[i])
+   for i, key in ipairs(value.k or {}) do
+      out[key] = tree.take(value.v[i])
    end
    return out
 end

@@ -22,7 +22,7 @@ local current               -- whose turn it is
 local armed, guard -- for the next turn
 local took_ms, ended_ns = 0, -math.huge -- of the last turn
 
-local function next_key()
+local function take_next_key()
    if queues[turns.first] then
       return turns.first
    end
@@ -30,8 +30,8 @@ local function next_key()
 end
 
 -- The next piece of work; nil where there is none.
-local function take()
-   local key = next_key()
+local function take_next_work()
+   local key = take_next_key()
    if not key then
       return nil
    end
@@ -47,12 +47,12 @@ local function take()
    return fn, key
 end
 
-local arm
+local arm_next_turn
 
-local function run()
+local function run_next_turn()
    armed = nil
    guard:cancel()
-   local fn, key = take()
+   local fn, key = take_next_work()
    if fn then
       local began_ns = loop.now_ns()
       current = key
@@ -64,7 +64,7 @@ local function run()
       ended_ns = loop.now_ns()
       took_ms = (ended_ns - began_ns) / 1e6
    end
-   arm()
+   arm_next_turn()
 end
 
 -- Milliseconds from now on that a turn has to wait at most.
@@ -76,7 +76,7 @@ end
 
 -- Both the loop's last event and the guard lead to one turn, whichever comes first.  Who may change
 -- something does not wait for the guard of others.
-function arm()
+function arm_next_turn()
    local is_first = queues[turns.first] ~= nil
    if current or not next(queues) or armed and (armed.is_first or not is_first) then
       return
@@ -84,14 +84,14 @@ function arm()
       guard:cancel()
    end
    local own = { is_first = is_first }
-   local function once()
+   local function run_if_armed()
       if armed == own then
-         run()
+         run_next_turn()
       end
    end
    armed = own
-   guard = loop.timer(rest_ms(is_first), once)
-   loop.later(once)
+   guard = loop.timer(rest_ms(is_first), run_if_armed)
+   loop.later(run_if_armed)
 end
 
 --- Do fn() in a turn of its own.
@@ -107,7 +107,7 @@ function turns.add(key, fn)
    end
    q.last = q.last + 1
    q[q.last] = fn
-   arm()
+   arm_next_turn()
 end
 
 --- Whose turn is it?
