@@ -10,12 +10,13 @@ local endpoints = {}
 
 local TRANSPORTS = { "ofi", "tcp" } -- the better one first
 
-local function is_text(v, most)
-   return v == nil or type(v) == "string" and v ~= "" and #v <= most
+local function is_text_or_nil(value, most)
+   return value == nil or type(value) == "string" and value ~= "" and #value <= most
 end
 
-local function is_guid(v)
-   return v == nil or type(v) == "string" and #v == 18 and v:find "^0x[0-9a-f]+$" ~= nil
+local function is_guid_or_nil(value)
+   return value == nil or type(value) == "string" and #value == 18
+      and value:find "^0x[0-9a-f]+$" ~= nil
 end
 
 --- Check the `endpoints` of a HELLO.
@@ -27,8 +28,9 @@ function endpoints.check(list)
       return false
    end
    for _, e in ipairs(list) do
-      if type(e) ~= "table" or not is_text(e["if"], 64) or not is_text(e.tcp, wire.ENDPOINT_MAX)
-         or not is_text(e.ofi, wire.ENDPOINT_MAX) or not is_guid(e.guid) then
+      if type(e) ~= "table" or not is_text_or_nil(e["if"], 64)
+         or not is_text_or_nil(e.tcp, wire.ENDPOINT_MAX)
+         or not is_text_or_nil(e.ofi, wire.ENDPOINT_MAX) or not is_guid_or_nil(e.guid) then
          return false
       end
    end
@@ -36,70 +38,70 @@ function endpoints.check(list)
 end
 
 --- A node's rails, in order; a HELLO without `endpoints` has one.
--- @param h checked HELLO
+-- @param hello checked
 -- @return array of { if =, tcp =, ofi =, guid = }
-function endpoints.of(h)
-   if h.endpoints and #h.endpoints > 0 then
-      return h.endpoints
+function endpoints.of(hello)
+   if hello.endpoints and #hello.endpoints > 0 then
+      return hello.endpoints
    end
-   return { { tcp = h.endpoint ~= "" and h.endpoint or nil } }
+   return { { tcp = hello.endpoint ~= "" and hello.endpoint or nil } }
 end
 
 --- What two nodes can test on a rail.
--- @param a, b what endpoints.of gave
+-- @param first, second what endpoints.of gave
 -- @param rail from 1
 -- @return transport, or nil
-function endpoints.common(a, b, rail)
+function endpoints.common(first, second, rail)
    return tables.find(TRANSPORTS, function(name)
-      return a[rail] and b[rail] and a[rail][name] and b[rail][name]
+      return first[rail] and second[rail] and first[rail][name] and second[rail][name]
    end)
 end
 
 -- By which ports the sender leaves, and what it asks of its way; nothing over libfabric, which
 -- chooses ports itself.
-local function add_way(part, t, topo)
-   local aim = t.aim and topo.asked_at.of[t.aim.link]
-   part.port, part.trace = t.src_port, t.trace
-   part.aim = aim and { hop = t.aim.hop, ports = t.aim.ports, address = aim }
+local function add_way_asked(part, test, topo)
+   local aim = test.aim and topo.asked_at.of[test.aim.link]
+   part.port, part.trace = test.src_port, test.trace
+   part.aim = aim and { hop = test.aim.hop, ports = test.aim.ports, address = aim }
 end
 
 --- One node's part of a test, as a PLAN carries it.
--- @param t test: id, src, dst, token, start_ms, dur_ms, streams; rail, mode, enough_Bps (what its
---   receiver may end it at) and what plan/ports.lua adds may be there
--- @param n the node; the other end is `other`
+-- @param test id, src, dst, token, start_ms, dur_ms, streams; rail, mode, enough_Bps (what
+--   its receiver may end it at) and what plan/ports.lua adds may be there
+-- @param node whose part it is; the other end is `other`
 -- @param peers map node → { endpoints = }
 -- @param topo topology
 -- @return the table; nil when the two have no transport in common
-function endpoints.wire(t, n, peers, topo)
-   local other, rail = t.src == n and t.dst or t.src, t.rail or 1
-   local transport = endpoints.common(peers[n].endpoints, peers[other].endpoints, rail)
+function endpoints.wire(test, node, peers, topo)
+   local other, rail = test.src == node and test.dst or test.src, test.rail or 1
+   local transport = endpoints.common(peers[node].endpoints, peers[other].endpoints, rail)
    if not transport then
       return nil
    end
-   local own = peers[n].endpoints[rail].own or rail
-   local part = { id = t.id, role = t.src == n and "send" or "recv",
-      peer = peers[other].endpoints[rail][transport], node = topo.nodes[other], token = t.token,
-      start_ms = t.start_ms, dur_ms = t.dur_ms, streams = t.streams,
+   local own = peers[node].endpoints[rail].own or rail
+   local part = { id = test.id, role = test.src == node and "send" or "recv",
+      peer = peers[other].endpoints[rail][transport], node = topo.nodes[other], token = test.token,
+      start_ms = test.start_ms, dur_ms = test.dur_ms, streams = test.streams,
       rail = own > 1 and own - 1 or nil,
       transport = transport ~= "tcp" and transport or nil,
-      mode = t.mode ~= "stream" and t.mode or nil,
-      enough_Bps = t.enough_Bps }
-   if t.src_port and t.src == n and transport == "tcp" then
-      add_way(part, t, topo)
+      mode = test.mode ~= "stream" and test.mode or nil,
+      enough_Bps = test.enough_Bps }
+   if test.src_port and test.src == node and transport == "tcp" then
+      add_way_asked(part, test, topo)
    end
    return part
 end
 
-local function host_of(endpoint)
+local function host_of_endpoint(endpoint)
    return endpoint and endpoint:match "^(.*):%d+$"
 end
 
 --- Are two nodes one host, several slurmd of which have the same address on a rail?  What they
 -- send each other never leaves it.
-function endpoints.are_one_host(a, b)
-   for rail, e in ipairs(a) do
-      local host = host_of(e.tcp)
-      if host and b[rail] and host == host_of(b[rail].tcp) then
+function endpoints.are_one_host(first, second)
+   for rail, e in ipairs(first) do
+      local host = host_of_endpoint(e.tcp)
+      if host and second[rail] and host == host_of_endpoint(second[rail].tcp) then
          return true
       end
    end
@@ -108,11 +110,11 @@ end
 
 -- Of nodes that are on one host with others: node → the rail and address that they share.  Mostly
 -- nobody is.
-local function shared_hosts(peers)
+local function find_shared_hosts(peers)
    local at, host = {}, {}
    for n, peer in pairs(peers) do
       for rail, e in ipairs(peer.endpoints) do
-         local address = host_of(e.tcp)
+         local address = host_of_endpoint(e.tcp)
          local key = address and rail .. " " .. address
          local other = key and at[key]
          if other and other ~= n then
@@ -127,8 +129,8 @@ end
 
 -- Tests of two nodes of one host at the same time, which meet on its one cable: of each phase one
 -- node a host takes part.  Senders that share a link on purpose go together.
-local function crowded(tests, peers)
-   local host, out, groups, busy = shared_hosts(peers), {}, {}, {}
+local function list_crowded(tests, peers)
+   local host, out, groups, busy = find_shared_hosts(peers), {}, {}, {}
    for _, t in ipairs(host and tests or {}) do
       local start = t.start_ms or 0
       busy[start] = busy[start] or {}
@@ -153,7 +155,7 @@ end
 --- The tests of a plan that its nodes can carry out, and the others.
 -- @return array of tests, array of tests
 function endpoints.split(tests, peers)
-   local can, cannot, out = {}, {}, crowded(tests, peers)
+   local can, cannot, out = {}, {}, list_crowded(tests, peers)
    for _, t in ipairs(tests) do
       local src, dst = peers[t.src], peers[t.dst]
       local list = endpoints.common(src.endpoints, dst.endpoints, t.rail or 1)
@@ -166,7 +168,7 @@ end
 
 local OFI_SLACK_MS, OFI_MOST_MS = 20, 5000
 
-local function has_ofi(peer)
+local function opens_libfabric(peer)
    for _, e in ipairs(peer.endpoints) do
       if e.ofi then
          return true
@@ -183,7 +185,7 @@ end
 function endpoints.ofi_lead_ms(peers, default)
    local most
    for _, peer in pairs(peers) do
-      if has_ofi(peer) then
+      if opens_libfabric(peer) then
          local own = peer.ofi_ms and peer.ofi_ms + peer.ofi_ms // 10 + OFI_SLACK_MS or default
          most = math.max(most or 0, math.min(OFI_MOST_MS, own))
       end

@@ -14,7 +14,7 @@ NodeLists.__index = NodeLists
 
 local MACHINES = 4 -- so many times the machine's nodes are kept in each half
 
-local function keep(self, text, list, most)
+local function keep_list(self, text, list, most)
    self.held = self.held + #list.names + 1
    if self.held > MACHINES * most then
       self.older, self.newer, self.held = self.newer, {}, #list.names + 1
@@ -22,7 +22,7 @@ local function keep(self, text, list, most)
    self.newer[text] = list
 end
 
-local function make(text, most)
+local function make_list(text, most)
    local names, err = hostlist.expand(text, most)
    if not names then
       return nil, err
@@ -46,23 +46,23 @@ function NodeLists:list(text, most)
    local err
    if not list then
       self.made = self.made + 1
-      list, err = make(text, most)
+      list, err = make_list(text, most)
    end
    if list then
-      keep(self, text, list, all)
+      keep_list(self, text, list, all)
    end
    return list, err
 end
 
 --- The nodes of a HELLO, its own among them.
--- @param h checked (hello.lua)
+-- @param hello checked (hello.lua)
 -- @param most as of list()
-function NodeLists:of_hello(h, most)
-   local list, err = self:list(h.nodes, most)
+function NodeLists:of_hello(hello, most)
+   local list, err = self:list(hello.nodes, most)
    if not list then
       return nil, "HELLO: nodes: " .. err
-   elseif not list.has[h.node] then
-      return nil, ("HELLO: node %s is not in nodes %s"):format(h.node, h.nodes:sub(1, 80))
+   elseif not list.has[hello.node] then
+      return nil, ("HELLO: node %s is not in nodes %s"):format(hello.node, hello.nodes:sub(1, 80))
    end
    return list
 end

@@ -16,106 +16,107 @@ local CONGESTION_MAX = 15 -- bytes of a congestion control's name, as the kernel
 
 local PARTS_MAX = 64 -- of a test's window
 
-local function is_count(v)
-   return math.type(v) == "integer" and v >= 0
+local function is_count(value)
+   return math.type(value) == "integer" and value >= 0
 end
 
-local function check_latency(t)
-   local l = t.lat_ns
+local function check_latency(test)
+   local l = test.lat_ns
    if l == nil then
       return true
    elseif type(l) ~= "table" or not is_count(l.n) then
-      return nil, ("test %d: lat_ns: expected n, median and p99"):format(t.id)
+      return nil, ("test %d: lat_ns: expected n, median and p99"):format(test.id)
    end
    for _, name in ipairs { "median", "p99" } do
       if l.n > 0 and not is_count(l[name]) then
-         return nil, ("test %d: lat_ns: %s: expected a whole number"):format(t.id, name)
+         return nil, ("test %d: lat_ns: %s: expected a whole number"):format(test.id, name)
       end
    end
    return true
 end
 
 -- Addresses of the routers on a test's way, "" of those that did not answer.
-local function check_way(t)
-   local ok = t.way == nil or type(t.way) == "table" and #t.way >= 1 and #t.way <= wire.HOPS_MAX
-   for _, a in ipairs(ok and t.way or {}) do
+local function check_way(test)
+   local ok = test.way == nil or type(test.way) == "table" and #test.way >= 1
+      and #test.way <= wire.HOPS_MAX
+   for _, a in ipairs(ok and test.way or {}) do
       ok = ok and type(a) == "string" and #a <= 45 and not a:find "[^%x.:]"
    end
    if not ok then
-      return nil, ("test %d: way: expected 1 to %d addresses"):format(t.id, wire.HOPS_MAX)
+      return nil, ("test %d: way: expected 1 to %d addresses"):format(test.id, wire.HOPS_MAX)
    end
    return true
 end
 
 -- The congestion control of a sender's streams.
-local function check_congestion(t)
-   local name = t.congestion
+local function check_congestion(test)
+   local name = test.congestion
    if name == nil or type(name) == "string" and #name >= 1 and #name <= CONGESTION_MAX
       and not name:find "[^%w_-]" then
       return true
    end
    return nil, ("test %d: congestion: expected a name of at most %d letters and digits"):format(
-      t.id, CONGESTION_MAX)
+      test.id, CONGESTION_MAX)
 end
 
-local function check_test(t)
-   if type(t) ~= "table" or not is_count(t.id) then
+local function check_test(test)
+   if type(test) ~= "table" or not is_count(test.id) then
       return nil, "a test without an id"
-   elseif t.role ~= "send" and t.role ~= "recv" then
-      return nil, ("test %d: role: expected send or recv"):format(t.id)
-   elseif t.error ~= nil then
-      if type(t.error) ~= "string" then
-         return nil, ("test %d: error: expected a text"):format(t.id)
+   elseif test.role ~= "send" and test.role ~= "recv" then
+      return nil, ("test %d: role: expected send or recv"):format(test.id)
+   elseif test.error ~= nil then
+      if type(test.error) ~= "string" then
+         return nil, ("test %d: error: expected a text"):format(test.id)
       end
-      t.error = sys.plain(t.error:sub(1, 200))
+      test.error = sys.plain(test.error:sub(1, 200))
       return true
    end
-   for _, name in ipairs((wire.odd(t, NUMBERS))) do -- its role is one in any case
+   for _, name in ipairs((wire.odd(test, NUMBERS))) do -- its role is one in any case
       if NUMBERS[name] then
-         return nil, ("test %d: %s: expected a whole number"):format(t.id, name)
+         return nil, ("test %d: %s: expected a whole number"):format(test.id, name)
       end
    end
-   if not is_count(t.bytes) or not is_count(t.window_ns) then
-      return nil, ("test %d: bytes and window_ns are missing"):format(t.id)
+   if not is_count(test.bytes) or not is_count(test.window_ns) then
+      return nil, ("test %d: bytes and window_ns are missing"):format(test.id)
    end
    for _, check in ipairs { check_latency, check_way, check_congestion } do
-      local ok, err = check(t)
+      local ok, err = check(test)
       if not ok then
          return nil, err
       end
    end
-   if type(t.sub_bytes) == "table" and #t.sub_bytes > PARTS_MAX then
-      return nil, ("test %d: sub_bytes: more than %d numbers"):format(t.id, PARTS_MAX)
+   if type(test.sub_bytes) == "table" and #test.sub_bytes > PARTS_MAX then
+      return nil, ("test %d: sub_bytes: more than %d numbers"):format(test.id, PARTS_MAX)
    end
-   for _, bytes in ipairs(type(t.sub_bytes) == "table" and t.sub_bytes or {}) do
+   for _, bytes in ipairs(type(test.sub_bytes) == "table" and test.sub_bytes or {}) do
       if not is_count(bytes) then
-         return nil, ("test %d: sub_bytes: expected whole numbers"):format(t.id)
+         return nil, ("test %d: sub_bytes: expected whole numbers"):format(test.id)
       end
    end
    return true
 end
 
---- @param r decoded RESULT
+--- @param message decoded RESULT
 -- @param version of the protocol that was agreed on (the newest)
 -- @return map "send:id" or "recv:id" → test, the number of refused streams, the readings as a text
 --   (or nil, where they are not as they should be); or nil and what is wrong: then nothing of it is
 --   taken
-function result.read(r, version)
+function result.read(message, version)
    version = version or wire.VERSION
-   if type(r) ~= "table" or r.v ~= version or type(r.tests) ~= "table" then
+   if type(message) ~= "table" or message.v ~= version or type(message.tests) ~= "table" then
       return nil, ("RESULT: expected v = %d and tests"):format(version)
-   elseif #r.tests > wire.TESTS_MAX then
-      return nil, ("RESULT: %d tests, at most %d"):format(#r.tests, wire.TESTS_MAX)
+   elseif #message.tests > wire.TESTS_MAX then
+      return nil, ("RESULT: %d tests, at most %d"):format(#message.tests, wire.TESTS_MAX)
    end
    local by = {}
-   for _, t in ipairs(r.tests) do
+   for _, t in ipairs(message.tests) do
       local ok, err = check_test(t)
       if not ok then
          return nil, "RESULT: " .. err
       end
       by[t.role .. ":" .. t.id] = t
    end
-   return by, is_count(r.refused) and r.refused or 0, (readings.of(r))
+   return by, is_count(message.refused) and message.refused or 0, (readings.of(message))
 end
 
 return result

@@ -17,12 +17,12 @@ ticket.LIFE_S = 60 -- of the credential
 local BOUND = { "job", "node", "nodes", "purpose", "uid", "restart" }
 
 --- What the credential of a ticket holds.
--- @param o { job, node, nodes, purpose, uid, restart }
+-- @param bound { job, node, nodes, purpose, uid, restart }
 -- @return text for MUNGE, and the session key in hex digits
-function ticket.make(o)
+function ticket.make(bound)
    local t = { kind = KIND, key = seal.hex(seal.random(wire.KEY_BYTES)) }
    for _, name in ipairs(BOUND) do
-      t[name] = o[name]
+      t[name] = bound[name]
    end
    return json.encode(t), t.key
 end
@@ -35,9 +35,9 @@ function ticket.split(payload)
    return sealed and payload:sub(1, at - 1) or payload, sealed
 end
 
-local function key_of(t)
-   local key = type(t) == "table" and t.kind == KIND and type(t.key) == "string"
-      and seal.unhex(t.key)
+local function find_key(credential)
+   local key = type(credential) == "table" and credential.kind == KIND
+      and type(credential.key) == "string" and seal.unhex(credential.key)
    return key and #key == wire.KEY_BYTES and key or nil
 end
 
@@ -47,7 +47,7 @@ end
 -- @return decoded HELLO; or nil and what is wrong
 function ticket.open(text, sealed)
    local t = json.decode(text)
-   local key = key_of(t)
+   local key = find_key(t)
    if not key then
       return nil, "HELLO: its credential is no ticket"
    end

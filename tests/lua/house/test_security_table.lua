@@ -15,9 +15,11 @@ local SRC = os.getenv "TAUT_SRCDIR" or "."
 -- The readers, and what they call a message or a part of one.  node_lists, reports: what they take
 -- is a HELLO's `nodes` and tautd's own.
 local READERS = {
-   ["hello.lua"] = { "HELLO", { "h" } }, ["endpoints.lua"] = { "HELLO", { "e", "h" } },
-   ["node_lists.lua"] = { "HELLO", { "h" } }, ["readings.lua"] = { "HELLO", { "message", "c" } },
-   ["result.lua"] = { "RESULT", { "r", "t", "l" } }, ["ticket.lua"] = { "ticket", { "t", "h" } },
+   ["hello.lua"] = { "HELLO", { "greeting" } }, ["endpoints.lua"] = { "HELLO", { "e", "hello" } },
+   ["node_lists.lua"] = { "HELLO", { "hello" } },
+   ["readings.lua"] = { "HELLO", { "message", "c" } },
+   ["result.lua"] = { "RESULT", { "message", "test", "t", "l" } },
+   ["ticket.lua"] = { "ticket", { "credential", "t", "h" } },
    ["reports.lua"] = { "REPORT", {} },
 }
 -- Not of a message: what is added to it once it is read.
