@@ -13,7 +13,7 @@ local calibrate = {}
 
 local KNOWN = { pattern = true, ranks = true, per_node = true, time_s = true, share = true }
 
-local function split(line)
+local function split_fields(line)
    local list, rest = {}, line .. ","
    while rest ~= "" do
       local quoted, after = rest:match '^%s*"([^"]*)"%s*,(.*)$'
@@ -24,8 +24,8 @@ local function split(line)
    return list
 end
 
-local function heads_of(line)
-   local heads, has = split(line), {}
+local function read_heads(line)
+   local heads, has = split_fields(line), {}
    for _, h in ipairs(heads) do
       if not KNOWN[h] then
          return nil, ("column '%s' is not known (known: pattern, ranks, per_node, time_s, share)")
@@ -39,9 +39,9 @@ local function heads_of(line)
    return heads
 end
 
-local function row_of(heads, line)
+local function read_row(heads, line)
    local row = {}
-   for i, v in ipairs(split(line)) do
+   for i, v in ipairs(split_fields(line)) do
       row[heads[i] or ""] = v
    end
    for _, k in ipairs { "ranks", "per_node", "time_s", "share" } do
@@ -70,10 +70,10 @@ function calibrate.read(lines, name)
       local row, err
       if line:find "%S" and not line:find "^%s*#" then
          if not heads then
-            heads, err = heads_of(line)
+            heads, err = read_heads(line)
             row = heads
          else
-            row, err = row_of(heads, line)
+            row, err = read_row(heads, line)
             list[#list + 1] = row
          end
          if not row then
@@ -85,14 +85,14 @@ function calibrate.read(lines, name)
 end
 
 -- What the model says of one point: flops, messages, and the seconds of its network.
-local function point_of(machine, p)
-   local M, err = pattern.motif(p.pattern)
+local function model_point(machine, measured)
+   local M, err = pattern.motif(measured.pattern)
    if not M then
       return nil, err
    end
-   local per_node = p.per_node or 1
+   local per_node = measured.per_node or 1
    local nodes = {}
-   for i = 1, math.ceil(p.ranks / per_node) do
+   for i = 1, math.ceil(measured.ranks / per_node) do
       nodes[i] = i
    end
    if #nodes > #machine.topo.nodes then
@@ -106,8 +106,8 @@ local function point_of(machine, p)
    if not solved then
       return nil, err
    end
-   local out = { flops = 0, messages = 0, mean_s = 0, hottest_s = 0, time_s = p.time_s,
-      share = p.share }
+   local out = { flops = 0, messages = 0, mean_s = 0, hottest_s = 0, time_s = measured.time_s,
+      share = measured.share }
    for i, ph in ipairs(phases) do
       out.flops = out.flops + ph.stages * ph.flops
       out.messages = out.messages + ph.stages * ph.messages
@@ -126,7 +126,7 @@ end
 function calibrate.fit(machine, points, start)
    local list = {}
    for i, p in ipairs(points) do
-      local point, err = point_of(machine, p)
+      local point, err = model_point(machine, p)
       if not point then
          return nil, ("point %d (%s): %s"):format(i, p.pattern, err)
       end

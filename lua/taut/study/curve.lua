@@ -11,7 +11,7 @@ local COLOURS = { "#1b3a6b", "#d1495b", "#3f8f6b", "#c27a00", "#6b3fa0", "#5a5a5
 local DASHES = { nil, "6 3", "2 3" }
 
 -- Round steps that make about five parts of a range.
-local function ticks(low, high)
+local function list_ticks(low, high)
    local raw = math.max(high - low, 1e-12) / 5
    local power = 10 ^ math.floor(math.log(raw, 10))
    local step = power
@@ -29,7 +29,7 @@ local function ticks(low, high)
    return list
 end
 
-local function range_of(series)
+local function find_range(series)
    local x0, x1, y0, y1 = math.huge, -math.huge, 0, -math.huge
    for _, s in ipairs(series) do
       for _, p in ipairs(s.points) do
@@ -43,50 +43,51 @@ local function range_of(series)
    return x0, x1 > x0 and x1 or x0 + 1, y0, y1 > y0 and y1 or y0 + 1
 end
 
-local function axes(doc, R, at)
+local function draw_axes(doc, report, at)
    local x0, x1, y0, y1 = table.unpack(at.range)
-   for _, y in ipairs(ticks(y0, y1)) do
+   for _, y in ipairs(list_ticks(y0, y1)) do
       local v = at.y(y)
       doc:line(LEFT, v, LEFT + WIDE, v, { stroke = "#d5dbe1" })
       doc:text(LEFT - 8, v + 4, ("%g"):format(tonumber(("%.6g"):format(y))), { anchor = "end",
          size = 11 })
    end
-   for _, x in ipairs(ticks(x0, x1)) do
+   for _, x in ipairs(list_ticks(x0, x1)) do
       local v = at.x(x)
       doc:line(v, TOP + HIGH, v, TOP + HIGH + 4, { stroke = "#5a5a5a" })
       doc:text(v, TOP + HIGH + 17, ("%g"):format(tonumber(("%.6g"):format(x))),
          { anchor = "middle", size = 11 })
    end
    doc:line(LEFT, TOP + HIGH, LEFT + WIDE, TOP + HIGH, { stroke = "#5a5a5a" })
-   doc:text(LEFT + WIDE / 2, TOP + HIGH + 36, R.curves.x, { anchor = "middle" })
-   doc:text(18, TOP + HIGH / 2, R.curves.y, { anchor = "middle", turn = -90 })
+   doc:text(LEFT + WIDE / 2, TOP + HIGH + 36, report.curves.x, { anchor = "middle" })
+   doc:text(18, TOP + HIGH / 2, report.curves.y, { anchor = "middle", turn = -90 })
 end
 
-local function one(doc, s, i, at)
-   local colour = COLOURS[(i - 1) % #COLOURS + 1]
-   local dash = DASHES[(i - 1) // #COLOURS % #DASHES + 1]
+local function draw_series(doc, series, number, at)
+   local colour = COLOURS[(number - 1) % #COLOURS + 1]
+   local dash = DASHES[(number - 1) // #COLOURS % #DASHES + 1]
    local points = {}
-   for _, p in ipairs(s.points) do
+   for _, p in ipairs(series.points) do
       local x, y = at.x(p[1]), at.y(p[2])
       points[#points + 1] = ("%s%.2f %.2f"):format(#points == 0 and "M" or "L", x, y)
       if p[3] and p[4] and p[4] > p[3] then
          doc:line(x, at.y(p[3]), x, at.y(p[4]), { stroke = colour, stroke_width = 4,
             stroke_opacity = 0.3 })
       end
-      doc:circle(x, y, 2.5, { fill = colour, tip = ("%s: %g, %.4g"):format(s.name, p[1], p[2]) })
+      doc:circle(x, y, 2.5, { fill = colour, tip = ("%s: %g, %.4g"):format(series.name, p[1],
+         p[2]) })
    end
    if #points > 1 then
       doc:path(table.concat(points), { fill = "none", stroke = colour, stroke_width = 1.6,
          stroke_dasharray = dash })
    end
-   local y = TOP + 10 + (i - 1) * 16
+   local y = TOP + 10 + (number - 1) * 16
    doc:line(LEFT + WIDE + 14, y, LEFT + WIDE + 38, y, { stroke = colour, stroke_width = 2,
       stroke_dasharray = dash })
-   doc:text(LEFT + WIDE + 44, y + 4, s.name, { size = 11 })
+   doc:text(LEFT + WIDE + 44, y + 4, series.name, { size = 11 })
 end
 
-local function table_of(doc, R, y)
-   local heads, rows = R.heads, R.rows
+local function draw_table(doc, report, top)
+   local heads, rows = report.heads, report.rows
    local wide, x = {}, { LEFT - 40 }
    for i, h in ipairs(heads) do
       wide[i] = svg.width(h, 11)
@@ -99,18 +100,18 @@ local function table_of(doc, R, y)
       for i, h in ipairs(heads) do
          local right = h:sub(1, 1) == ">"
          local text = r == 0 and h:gsub("^>", "") or rows[r][i]
-         doc:text(right and x[i] + wide[i] or x[i], y + r * LINE, text, { size = 11,
+         doc:text(right and x[i] + wide[i] or x[i], top + r * LINE, text, { size = 11,
             anchor = right and "end" or "start", bold = r == 0 or nil })
       end
    end
    return x[#x]
 end
 
-local function table_width(R)
+local function table_width(report)
    local sum = LEFT - 40
-   for i, h in ipairs(R.heads) do
+   for i, h in ipairs(report.heads) do
       local most = svg.width(h, 11)
-      for _, row in ipairs(R.rows) do
+      for _, row in ipairs(report.rows) do
          most = math.max(most, svg.width(row[i], 11))
       end
       sum = sum + most + 14
@@ -118,9 +119,9 @@ local function table_width(R)
    return sum
 end
 
-local function legend_width(R)
+local function legend_width(report)
    local most = 0
-   for _, s in ipairs(R.curves.series) do
+   for _, s in ipairs(report.curves.series) do
       most = math.max(most, svg.width(s.name, 11))
    end
    return most + 60
@@ -136,26 +137,28 @@ function curve.of_failures(list)
       points = points } } }
 end
 
---- @param R report of a study (lua/taut/cli/study/report.lua)
+--- @param report of a study (lua/taut/cli/study/report.lua)
 -- @param bare without the table, which stands beside it
 -- @return SVG text
-function curve.svg(R, bare)
-   local height = TOP + HIGH + (bare and 50 or 60 + (#R.rows + 2) * LINE)
-   local doc = svg.new { width = math.ceil(math.max(LEFT + WIDE + legend_width(R),
-      bare and 0 or table_width(R) + 20)),
-      height = math.max(height, TOP + 30 + #R.curves.series * 16), title = R.title,
-      description = table.concat(R.notes, " ") }
-   local range = { range_of(R.curves.series) }
+function curve.svg(report, bare)
+   local height = TOP + HIGH + (bare and 50 or 60 + (#report.rows + 2) * LINE)
+   local doc = svg.new { width = math.ceil(math.max(LEFT + WIDE + legend_width(report),
+      bare and 0 or table_width(report) + 20)),
+      height = math.max(height, TOP + 30 + #report.curves.series * 16), title = report.title,
+      description = table.concat(report.notes, " ") }
+   local range = { find_range(report.curves.series) }
    local at = { range = range,
-      x = function(v) return LEFT + (v - range[1]) / (range[2] - range[1]) * WIDE end,
-      y = function(v) return TOP + HIGH - (v - range[3]) / (range[4] - range[3]) * HIGH end }
-   doc:text(LEFT, 26, R.title, { size = 14, bold = true })
-   axes(doc, R, at)
-   for i, s in ipairs(R.curves.series) do
-      one(doc, s, i, at)
+      x = function(value) return LEFT + (value - range[1]) / (range[2] - range[1]) * WIDE end,
+      y = function(value)
+         return TOP + HIGH - (value - range[3]) / (range[4] - range[3]) * HIGH
+      end }
+   doc:text(LEFT, 26, report.title, { size = 14, bold = true })
+   draw_axes(doc, report, at)
+   for i, s in ipairs(report.curves.series) do
+      draw_series(doc, s, i, at)
    end
    if not bare then
-      table_of(doc, R, TOP + HIGH + 64)
+      draw_table(doc, report, TOP + HIGH + 64)
    end
    return doc:finish()
 end

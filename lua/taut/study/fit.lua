@@ -7,78 +7,79 @@
 local fit = {}
 
 -- Least squares by normal equations and Gauss' elimination; no more than three unknowns.
-local function solve(rows, n)
-   local m, scale = {}, { [n + 1] = 1 } -- columns of one length: the unknowns differ by 1e15
-   for i = 1, n do
+local function solve_equations(rows, unknowns)
+   local m, scale = {}, { [unknowns + 1] = 1 } -- columns of one length: the unknowns differ by 1e15
+   for i = 1, unknowns do
       scale[i] = 0
       for _, r in ipairs(rows) do
          scale[i] = scale[i] + r[i] ^ 2
       end
       scale[i] = scale[i] > 0 and math.sqrt(scale[i]) or 1
    end
-   for i = 1, n do
+   for i = 1, unknowns do
       m[i] = {}
-      for j = 1, n + 1 do
+      for j = 1, unknowns + 1 do
          m[i][j] = 0
          for _, r in ipairs(rows) do
             m[i][j] = m[i][j] + r[i] / scale[i] * r[j] / scale[j]
          end
       end
    end
-   for i = 1, n do
+   for i = 1, unknowns do
       local best = i
-      for k = i + 1, n do
+      for k = i + 1, unknowns do
          best = math.abs(m[k][i]) > math.abs(m[best][i]) and k or best
       end
       m[i], m[best] = m[best], m[i]
       if math.abs(m[i][i]) < 1e-10 then
          return nil
       end
-      for k = 1, n do
+      for k = 1, unknowns do
          local f = k ~= i and m[k][i] / m[i][i] or 0
-         for j = i, n + 1 do
+         for j = i, unknowns + 1 do
             m[k][j] = m[k][j] - f * m[i][j]
          end
       end
    end
    local x = {}
-   for i = 1, n do
-      x[i] = m[i][n + 1] / m[i][i] / scale[i]
+   for i = 1, unknowns do
+      x[i] = m[i][unknowns + 1] / m[i][i] / scale[i]
    end
    return x
 end
 
 -- An equation scaled so that each point's relative error counts alike; unknowns are b and, where
 -- asked for, message_s and 1 / flops.
-local function row_of(p, flops, has)
-   local total = p.share and p.flops / flops * p.share / (1 - p.share) or p.time_s
-   local row = { p.network_s / total }
-   row[#row + 1] = has.messages and p.messages / total or nil
-   row[#row + 1] = has.compute and p.flops / total or nil
+local function make_equation(point, flops, has)
+   local total = point.share and point.flops / flops * point.share / (1 - point.share)
+      or point.time_s
+   local row = { point.network_s / total }
+   row[#row + 1] = has.messages and point.messages / total or nil
+   row[#row + 1] = has.compute and point.flops / total or nil
    row[#row + 1] = 1
    return row
 end
 
 -- Constants by these unknowns; what a message costs is not below 0.
-local function constants(points, flops, has)
+local function fit_constants(points, flops, has)
    local rows, n = {}, 1 + (has.messages and 1 or 0) + (has.compute and 1 or 0)
    if #points < n then
       return nil, ("%d points for %d unknowns"):format(#points, n)
    end
    for i, p in ipairs(points) do
-      rows[i] = row_of(p, flops, has)
+      rows[i] = make_equation(p, flops, has)
    end
-   local x = solve(rows, n)
+   local x = solve_equations(rows, n)
    if not x then
       return nil, "the points do not tell the constants apart: vary size or message length"
    elseif has.messages and x[2] < 0 then
-      return constants(points, flops, { compute = has.compute })
+      return fit_constants(points, flops, { compute = has.compute })
    end
    return { b = x[1], message_s = has.messages and x[2] or 0, flops = has.compute and 1 / x[n] or
       flops }
 end
 
-local function check(points)
+local function check_points(points)
    local shares = 0
    for i, p in ipairs(points) do
       if p.share and not (p.share > 0 and p.share < 1) then
@@ -95,11 +96,11 @@ local function check(points)
 end
 
 -- Mean and largest relative error of what is fitted.
-local function errors(points, c)
+local function measure_errors(points, constants)
    local sum, most = 0, 0
    for _, p in ipairs(points) do
-      local compute = p.flops / c.flops
-      local other = p.messages * c.message_s + c.b * p.network_s
+      local compute = p.flops / constants.flops
+      local other = p.messages * constants.message_s + constants.b * p.network_s
       local e = p.share and math.abs(other / (compute + other) / p.share - 1)
          or math.abs((compute + other) / p.time_s - 1)
       sum, most = sum + e, math.max(most, e)
@@ -114,7 +115,7 @@ end
 -- @return constants { flops, message_s, b, error = mean, worst = largest relative error, points =
 --   how many }; or nil and what is wrong
 function fit.constants(points, start)
-   local by_share, err = check(points)
+   local by_share, err = check_points(points)
    if by_share == nil then
       return nil, err
    end
@@ -123,7 +124,7 @@ function fit.constants(points, start)
       has.compute = has.compute or not by_share and p.flops > 0
    end
    local c
-   c, err = constants(points, start.flops, has)
+   c, err = fit_constants(points, start.flops, has)
    if not c then
       return nil, err
    elseif not (c.b > 0 and c.flops > 0) then
@@ -131,7 +132,7 @@ function fit.constants(points, start)
          "such programs"):format(c.b, c.flops)
    end
    c.points = #points
-   c.error, c.worst = errors(points, c)
+   c.error, c.worst = measure_errors(points, c)
    return c
 end
 

@@ -25,29 +25,30 @@ end
 --- Seconds of all phases at a share of the injection.
 -- @param phases array of { inject_bytes, stages, flops, messages }
 -- @param solved array of { load_s }
--- @param c constants of time.of; congestion = K
-function inject.time(machine, phases, solved, share, c)
+-- @param constants of time.of; congestion = K
+function inject.time(machine, phases, solved, share, constants)
    local sum = 0
    for i, p in ipairs(phases) do
       local F, L = p.inject_bytes / machine.inject_Bps, solved[i].load_s
       local offered = F > 0 and share * L / F or 0
-      local congested = L * (1 + (c.congestion or inject.congestion) * math.max(0, offered - 1))
-      sum = sum + p.stages * (p.flops / c.flops + p.messages * c.message_s +
-         c.b * math.max(F / share, congested))
+      local K = constants.congestion or inject.congestion
+      local congested = L * (1 + K * math.max(0, offered - 1))
+      sum = sum + p.stages * (p.flops / constants.flops + p.messages * constants.message_s +
+         constants.b * math.max(F / share, congested))
    end
    return sum
 end
 
 --- The curve, and its best share.
--- @param list of jobs, M of pattern.motif
--- @param o { per_node, known = map component → share left }
+-- @param list of jobs, motif of pattern.motif
+-- @param options { per_node, known = map component → share left }
 -- @return { curve = { { share, time_s, ratio = to full injection }, … }, best = share, gain = of
 --   the time at full injection, inject_s = F, load_s = L }, or nil and what is wrong
-function inject.study(machine, M, list, o, c)
-   local phases, err = load.of(machine, M, list, o.per_node)
+function inject.study(machine, motif, list, options, constants)
+   local phases, err = load.of(machine, motif, list, options.per_node)
    local solved, lost, names
    if phases then
-      solved, lost, names = load.solve(machine, phases, machine:overlay(o.known))
+      solved, lost, names = load.solve(machine, phases, machine:overlay(options.known))
       err = lost
    end
    if not solved then
@@ -56,9 +57,9 @@ function inject.study(machine, M, list, o, c)
       return nil, ("%d pairs without a way, such as %s"):format(lost, names[1])
    end
    local out = { curve = {}, inject_s = 0, load_s = 0 }
-   local full = inject.time(machine, phases, solved, 1, c)
+   local full = inject.time(machine, phases, solved, 1, constants)
    for i, share in ipairs(inject.shares) do
-      local t = inject.time(machine, phases, solved, share, c)
+      local t = inject.time(machine, phases, solved, share, constants)
       out.curve[i] = { share = share, time_s = t, ratio = full > 0 and t / full or 1 }
       if not out.best or t <= out.best_s * (1 + 1e-9) then
          out.best, out.best_s = share, t
@@ -78,13 +79,13 @@ end
 -- (FI_VERBS_TX_SIZE, 384).
 -- @return array of { name, value, what }
 function inject.variables(share)
-   local function of(most)
+   local function share_of(most)
       return ("%d"):format(math.max(1, math.floor(share * most + 0.5)))
    end
    return {
-      { name = "APRUN_BALANCED_INJECTION", value = of(100), what = "Cray's aprun on Gemini" },
-      { name = "MPIR_CVAR_ALLTOALL_THROTTLE", value = of(32), what = "MPICH's all-to-all" },
-      { name = "FI_VERBS_TX_SIZE", value = of(384), what = "libfabric over verbs" },
+      { name = "APRUN_BALANCED_INJECTION", value = share_of(100), what = "Cray's aprun on Gemini" },
+      { name = "MPIR_CVAR_ALLTOALL_THROTTLE", value = share_of(32), what = "MPICH's all-to-all" },
+      { name = "FI_VERBS_TX_SIZE", value = share_of(384), what = "libfabric over verbs" },
    }
 end
 

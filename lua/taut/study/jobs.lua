@@ -7,15 +7,15 @@
 local jobs = {}
 
 -- Numbers of our own, so that a seed means the same everywhere (as place/pattern/random_pairs).
-local function numbers(seed)
+local function random_numbers(seed)
    local x = seed * 2654435761 + 88172645463325252
-   return function(n)
+   return function(below)
       x = x * 6364136223846793005 + 1442695040888963407
-      return (x >> 33) % n
+      return (x >> 33) % below
    end
 end
 
-local function root(n, k)
+local function integer_root(n, k)
    local s = math.max(1, math.floor(n ^ (1 / k)))
    while (s + 1) ^ k <= n do
       s = s + 1
@@ -27,16 +27,16 @@ local function root(n, k)
 end
 
 local sizes = {
-   cube = function(n) return root(n, 3) ^ 3 // 1 | 0 end,
-   square = function(n) return root(n, 2) ^ 2 // 1 | 0 end,
-   halvings = function(n)
+   cube = function(ranks) return integer_root(ranks, 3) ^ 3 // 1 | 0 end,
+   square = function(ranks) return integer_root(ranks, 2) ^ 2 // 1 | 0 end,
+   halvings = function(ranks)
       local p = 1
-      while 2 * p <= n do
+      while 2 * p <= ranks do
          p = 2 * p
       end
       return p
    end,
-   any = function(n) return n end,
+   any = function(ranks) return ranks end,
 }
 
 --- Names of the shapes.
@@ -44,7 +44,7 @@ jobs.shapes = { "any", "cube", "halvings", "square" }
 
 -- Nodes that are used, in order: the others are drawn one by one as they come.
 local function used_nodes(total, wanted, seed)
-   local draw, list = numbers(seed), {}
+   local draw, list = random_numbers(seed), {}
    for n = 1, total do
       if draw(total - n + 1) < wanted - #list then
          list[#list + 1] = n
@@ -54,7 +54,7 @@ local function used_nodes(total, wanted, seed)
 end
 
 -- A job whose ranks fill nodes one after the other.
-local function job_on(machine, nodes, first, ranks, per_node)
+local function place_job(machine, nodes, first, ranks, per_node)
    local place, node = {}, {}
    for i = 0, ranks - 1 do
       local n = nodes[first + i // per_node]
@@ -65,28 +65,28 @@ end
 
 --- Lay out jobs.
 -- @param machine of taut.study.machine
--- @param o { count = how many, shape =, ranks = all together (the largest power of two that the
---   machine has room for), per_node = ranks a node (1), seed = }
+-- @param options { count = how many, shape =, ranks = all together (the largest power of two that
+--   the machine has room for), per_node = ranks a node (1), seed = }
 -- @return array of { ranks =, nodes = how many, place and node = of each rank, from 0 }, or nil and
 --   why not
-function jobs.lay(machine, o)
-   local per_node, total = o.per_node or 1, #machine.topo.nodes
-   local all = o.ranks or sizes.halvings(total * per_node)
-   local ranks = sizes[o.shape](all // o.count)
+function jobs.lay(machine, options)
+   local per_node, total = options.per_node or 1, #machine.topo.nodes
+   local all = options.ranks or sizes.halvings(total * per_node)
+   local ranks = sizes[options.shape](all // options.count)
    if all > total * per_node then
       return nil, ("%d ranks, %d on a node: the machine has room for %d"):format(all, per_node,
          total * per_node)
    elseif ranks < 2 then
-      return nil, ("%d jobs of %d ranks in all: each has %d, expected at least 2"):format(o.count,
-         all, ranks)
+      return nil, ("%d jobs of %d ranks in all: each has %d, expected at least 2"):format(
+         options.count, all, ranks)
    end
    local each = -(-ranks // per_node)
-   if each * o.count > total then
-      return nil, ("%d jobs of %d nodes: the machine has %d"):format(o.count, each, total)
+   if each * options.count > total then
+      return nil, ("%d jobs of %d nodes: the machine has %d"):format(options.count, each, total)
    end
-   local nodes, list = used_nodes(total, each * o.count, o.seed), {}
-   for j = 0, o.count - 1 do
-      list[j + 1] = job_on(machine, nodes, j * each + 1, ranks, per_node)
+   local nodes, list = used_nodes(total, each * options.count, options.seed), {}
+   for j = 0, options.count - 1 do
+      list[j + 1] = place_job(machine, nodes, j * each + 1, ranks, per_node)
    end
    return list
 end
@@ -94,7 +94,7 @@ end
 --- A job on given nodes, in this order.
 -- @param nodes array of node numbers
 function jobs.on(machine, nodes, per_node)
-   return job_on(machine, nodes, 1, #nodes * (per_node or 1), per_node or 1)
+   return place_job(machine, nodes, 1, #nodes * (per_node or 1), per_node or 1)
 end
 
 return jobs

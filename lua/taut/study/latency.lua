@@ -14,7 +14,7 @@ latency.packet_bytes = 2048
 latency.hop_ns = 100 -- through a router and a cable
 
 -- Mean wait of a byte on its way, in seconds; nil where some link is full.
-local function wait_of(machine, result, left, packet)
+local function mean_wait_s(machine, result, left, packet)
    local sum, topo = 0, machine.topo
    for c, Bps in pairs(result.load) do
       local capacity = topo.capacity[c] * (left[c] or 1)
@@ -29,13 +29,13 @@ end
 
 --- One curve.
 -- @param overlay of the machine
--- @param o { loads = shares of what a node injects, packet_bytes, hop_ns }
+-- @param options { loads = shares of what a node injects, packet_bytes, hop_ns }
 -- @return array of { load, latency_s or nil where it is saturated, wait_s, busiest = use of the
 --   busiest link, hops }, pairs without a way; or nil and what is wrong
-function latency.curve(machine, overlay, o)
+function latency.curve(machine, overlay, options)
    local list, left, lost = {}, overlay:left(), 0
-   local packet = o.packet_bytes or latency.packet_bytes
-   for i, share in ipairs(o.loads or latency.loads) do
+   local packet = options.packet_bytes or latency.packet_bytes
+   for i, share in ipairs(options.loads or latency.loads) do
       local d = engine.demand(machine.places)
       local n = #machine.topo.nodes
       local ok, err = d:all { place = machine.place,
@@ -47,8 +47,9 @@ function latency.curve(machine, overlay, o)
       if not r then
          return nil, err
       end
-      local wait_s = wait_of(machine, r, left, packet)
-      local moved_s = r.hops * ((o.hop_ns or latency.hop_ns) * 1e-9) + packet / machine.inject_Bps
+      local wait_s = mean_wait_s(machine, r, left, packet)
+      local hop_s = (options.hop_ns or latency.hop_ns) * 1e-9
+      local moved_s = r.hops * hop_s + packet / machine.inject_Bps
       list[i] = { load = share, wait_s = wait_s, latency_s = wait_s and moved_s + wait_s,
          busiest = r.link_s, hops = r.hops }
       lost = r.lost_pairs

@@ -15,8 +15,8 @@ links.shares = { 0.05, 0.10, 0.15, 0.20, 0.25, 0.30 }
 
 local NAMED = 3 -- pairs without a way that are kept of a cell
 
-local function key_of(p, n, speed, seed)
-   return ("%s|%d|%g|%d"):format(p, n, speed, seed)
+local function make_key(pattern_text, job_count, speed, seed)
+   return ("%s|%d|%g|%d"):format(pattern_text, job_count, speed, seed)
 end
 
 -- What is drawn at a share depends on it and the seed, not on the other shares.
@@ -36,7 +36,7 @@ function links.tasks(spec)
       for _, n in ipairs(spec.jobs) do
          for _, speed in ipairs(spec.speeds or { 1 }) do
             for seed = 1, spec.seeds do
-               list[#list + 1] = { key = key_of(p, n, speed, seed), pattern = p, jobs = n,
+               list[#list + 1] = { key = make_key(p, n, speed, seed), pattern = p, jobs = n,
                   speed = speed, seed = seed }
             end
          end
@@ -46,11 +46,11 @@ function links.tasks(spec)
 end
 
 -- Layouts are asked for once for each size of one motif.
-local function lay(machine, M, spec, task)
+local function lay_out_jobs(machine, motif, spec, task)
    if spec.real then
       return spec.real
    end
-   local o = { count = task.jobs, shape = spec.shape or M.shape, ranks = spec.ranks,
+   local o = { count = task.jobs, shape = spec.shape or motif.shape, ranks = spec.ranks,
       per_node = spec.per_node, seed = task.seed }
    local key = ("%d/%s/%d"):format(o.count, o.shape, o.seed)
    if machine.laid_key ~= key then
@@ -64,22 +64,22 @@ local function lay(machine, M, spec, task)
 end
 
 -- The overlays of a task; without failures first.
-local function draw(machine, spec, task, may, share)
+local function draw_overlay(machine, spec, task, may, share)
    return machine:draw { share = share, links = may, left = spec.left, known = spec.known,
       speed = task.speed, seed = draw_seed(task.seed, share) }
 end
 
-local function cell_from(one, taken)
+local function make_cell(one, taken)
    return { lost = one.lost, taken = taken, solved = load.kept_solved(one.solved),
       names = table.move(one.names, 1, math.min(NAMED, #one.names), 1, {}) }
 end
 
 -- All shares, together where overlays do not change the machine.
-local function cells_of(machine, spec, task, may, phases)
+local function solve_cells(machine, spec, task, may, phases)
    local shares, cells, overlays, taken = { 0, table.unpack(spec.shares) }, {}, {}, {}
    for i, share in ipairs(shares) do
       local overlay
-      overlay, taken[i] = draw(machine, spec, task, may, share)
+      overlay, taken[i] = draw_overlay(machine, spec, task, may, share)
       if not overlay then
          return nil, taken[i]
       end
@@ -87,7 +87,7 @@ local function cells_of(machine, spec, task, may, phases)
       if machine.kind == "routes" or i == #shares then
          local solved, err = load.solve_all(machine, phases, overlays, spec.rules)
          for _, one in ipairs(solved or {}) do
-            cells[#cells + 1] = cell_from(one, taken[#cells + 1])
+            cells[#cells + 1] = make_cell(one, taken[#cells + 1])
          end
          if not solved then
             return nil, err
@@ -106,7 +106,7 @@ function links.solve(machine, spec, task, may)
    local M, err = pattern.motif(task.pattern)
    local list, phases
    if M then
-      list, err = lay(machine, M, spec, task)
+      list, err = lay_out_jobs(machine, M, spec, task)
    end
    if list then
       phases, err = load.of(machine, M, list, spec.per_node)
@@ -115,7 +115,7 @@ function links.solve(machine, spec, task, may)
       return nil, err
    end
    local cells
-   cells, err = cells_of(machine, spec, task, may, phases)
+   cells, err = solve_cells(machine, spec, task, may, phases)
    return cells and { cells = cells, phases = load.kept(phases), compute = M.compute,
       ranks = not spec.real and list[1].ranks or nil }, err
 end
@@ -123,17 +123,17 @@ end
 ---------------------------------------------------------------- tables
 
 -- Degradation in percent of one cell; nil where something has no way.
-local function degradation(machine, result, i, c)
-   if result.cells[i].lost > 0 or result.cells[1].lost > 0 then
+local function degradation_of(machine, result, index, constants)
+   if result.cells[index].lost > 0 or result.cells[1].lost > 0 then
       return nil
    end
-   local function at(k)
-      return (time.of(machine, result.phases, result.cells[k].solved, c))
+   local function time_of_cell(cell)
+      return (time.of(machine, result.phases, result.cells[cell].solved, constants))
    end
-   return (at(i) / at(1) - 1) * 100 * (1 - (result.compute or 0))
+   return (time_of_cell(index) / time_of_cell(1) - 1) * 100 * (1 - (result.compute or 0))
 end
 
-local function spread(values)
+local function mean_and_spread(values)
    local sum, squares = 0, 0
    for _, v in ipairs(values) do
       sum = sum + v
@@ -146,17 +146,17 @@ local function spread(values)
 end
 
 -- One cell over its seeds.
-local function cell_of(machine, results, i, c)
+local function sum_cell(machine, results, index, constants)
    local values, lost, names = {}, 0, {}
    for _, r in ipairs(results) do
-      local v = degradation(machine, r, i, c)
+      local v = degradation_of(machine, r, index, constants)
       values[#values + 1] = v
       lost = lost + (v and 0 or 1)
-      names[1] = names[1] or r.cells[i].names[1]
+      names[1] = names[1] or r.cells[index].names[1]
    end
    local cell = { seeds = #results, unroutable = lost / #results, example = names[1] }
    if #values > 0 then
-      cell.mean, cell.sd = spread(values)
+      cell.mean, cell.sd = mean_and_spread(values)
       cell.least, cell.most = math.min(table.unpack(values)), math.max(table.unpack(values))
    end
    return cell
@@ -164,22 +164,22 @@ end
 
 --- Put results together.
 -- @param results map key → what links.solve gave
--- @param c constants of time.of, or function(pattern) → constants
+-- @param given constants of time.of, or function(pattern) → constants
 -- @return array of { pattern, jobs, speed, ranks = of each job, cells = one for each share: { mean,
 --   sd, least, most = degradation in %, of the seeds in which everything has a way; seeds;
 --   unroutable = share of them in which not; example = a pair without a way } }
-function links.tabulate(machine, spec, results, c)
+function links.tabulate(machine, spec, results, given)
    local rows = {}
    for _, p in ipairs(spec.patterns) do
-      local constants = type(c) == "function" and c(p) or c
+      local constants = type(given) == "function" and given(p) or given
       for _, n in ipairs(spec.jobs) do
          for _, speed in ipairs(spec.speeds or { 1 }) do
             local row, of = { pattern = p, jobs = n, speed = speed, cells = {} }, {}
             for seed = 1, spec.seeds do
-               of[#of + 1] = results[key_of(p, n, speed, seed)]
+               of[#of + 1] = results[make_key(p, n, speed, seed)]
             end
             for i = 1, #of > 0 and #spec.shares or 0 do
-               row.cells[i] = cell_of(machine, of, i + 1, constants)
+               row.cells[i] = sum_cell(machine, of, i + 1, constants)
             end
             row.ranks = of[1] and of[1].ranks
             rows[#rows + 1] = row

@@ -1,24 +1,24 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What jobs send in each phase of a motif, and what that is for the network.
 local engine = require "taut.study"
-local motif = require "taut.place.pattern.motif"
+local motifs = require "taut.place.pattern.motif"
 
 local load = {}
 
 local MOST_RANKS = 1 << 22 -- of all jobs; a rank takes some 100 bytes here
 
-local function add(d, phase, place)
+local function add_traffic(demand, phase, place)
    if phase.all then
-      return d:all { place = place, bytes = phase.bytes }
+      return demand:all { place = place, bytes = phase.bytes }
    elseif phase.src then
-      return d:pairs { src = phase.src, dst = phase.dst, bytes = phase.bytes, place = place }
+      return demand:pairs { src = phase.src, dst = phase.dst, bytes = phase.bytes, place = place }
    end
-   return d:stencil { grid = phase.grid, offsets = phase.offsets, bytes = phase.bytes,
+   return demand:stencil { grid = phase.grid, offsets = phase.offsets, bytes = phase.bytes,
       periodic = phase.periodic, place = place }
 end
 
 local function new_phase(phase)
-   local bytes, messages = motif.most(phase)
+   local bytes, messages = motifs.most(phase)
    local times = phase.times or 1
    local stages = phase.stages or times
    return { times = times, stages = stages, active = math.min(1, times / stages),
@@ -29,7 +29,7 @@ end
 local function inject_of_nodes(machine, phase, list, at)
    local d = engine.demand(#machine.topo.nodes)
    for i, job in ipairs(list) do
-      local ok, err = add(d, phase[i], job.node)
+      local ok, err = add_traffic(d, phase[i], job.node)
       if not ok then
          return nil, err
       end
@@ -43,7 +43,7 @@ local function add_phase(machine, of, list, per_node)
    local out = new_phase(of[1])
    out.demand = engine.demand(machine.places)
    for i, job in ipairs(list) do
-      local ok, err = add(out.demand, of[i], job.place)
+      local ok, err = add_traffic(out.demand, of[i], job.place)
       if not ok then
          return nil, err
       end
@@ -58,12 +58,12 @@ local function add_phase(machine, of, list, per_node)
 end
 
 -- Phases of every job, those of one kind together.
-local function phases_of(M, list)
+local function list_phases(motif, list)
    local out, known = {}, {}
    for j, job in ipairs(list) do
       local err
       if not known[job.ranks] then
-         known[job.ranks], err = M.phases(job.ranks)
+         known[job.ranks], err = motif.phases(job.ranks)
       end
       if not known[job.ranks] then
          return nil, err
@@ -78,13 +78,13 @@ end
 
 --- The traffic of jobs that all run the same motif.
 -- @param machine of taut.study.machine
--- @param M of pattern.motif
+-- @param motif of pattern.motif
 -- @param list of jobs.lay
 -- @param per_node ranks on a node
 -- @return array of phases { demand =, times =, stages =, active = share of the ranks at it at once,
 --   flops = of a rank each time, messages = of a rank each time, inject_bytes = what a node
 --   sends or gets each time, at most, waits = see motif.lua }; or nil and what is wrong
-function load.of(machine, M, list, per_node)
+function load.of(machine, motif, list, per_node)
    local ranks = 0
    for _, job in ipairs(list) do
       ranks = ranks + job.ranks
@@ -92,7 +92,7 @@ function load.of(machine, M, list, per_node)
    if ranks > MOST_RANKS then
       return nil, ("%d ranks, expected at most %d"):format(ranks, MOST_RANKS)
    end
-   local phases, err = phases_of(M, list)
+   local phases, err = list_phases(motif, list)
    local out = phases and {}
    for i = 1, phases and #phases or 0 do
       out[i], err = add_phase(machine, phases[i], list, per_node or 1)
@@ -104,7 +104,7 @@ function load.of(machine, M, list, per_node)
 end
 
 -- The equilibrium's constants for a phase: what a node injects is a load of 1.
-local function rules_of(machine, phase, rules)
+local function make_rules(machine, phase, rules)
    local r = { unit_s = math.max(1e-12, phase.inject_bytes / machine.inject_Bps) }
    for k, v in pairs(rules or {}) do
       r[k] = v
@@ -113,7 +113,7 @@ local function rules_of(machine, phase, rules)
 end
 
 -- What the engine found of all phases under one overlay.
-local function solved_of(machine, phases, results, first)
+local function sum_solved(machine, phases, results, first)
    local out = { solved = {}, lost = 0, names = {} }
    for i, phase in ipairs(phases) do
       local result = results[first + i]
@@ -141,7 +141,7 @@ function load.solve_all(machine, phases, overlays, rules)
    for _, overlay in ipairs(overlays) do
       for _, phase in ipairs(phases) do
          cells[#cells + 1] = { demand = phase.demand, overlay = overlay,
-            rules = rules_of(machine, phase, rules) }
+            rules = make_rules(machine, phase, rules) }
       end
    end
    local results, err = machine.study:batch(cells, machine.threads)
@@ -150,7 +150,7 @@ function load.solve_all(machine, phases, overlays, rules)
    end
    local out = {}
    for i = 1, #overlays do
-      out[i] = solved_of(machine, phases, results, (i - 1) * #phases)
+      out[i] = sum_solved(machine, phases, results, (i - 1) * #phases)
    end
    return out
 end

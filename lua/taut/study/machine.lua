@@ -15,20 +15,20 @@ local BETWEEN = { groups = true, gates = true }
 
 local builders = {}
 
-local function routes(topo)
+local function use_own_routes(topo)
    return { kind = "routes", cables = topo.cables }
 end
 
 function builders.dragonfly(topo, inside)
    if topo.routing ~= "adaptive" then
-      return routes(topo)
+      return use_own_routes(topo)
    end
    return { kind = inside and "gates" or "groups", group = topo.group_of, cables = topo.cables }
 end
 
 function builders.hyperx(topo)
    if topo.routing ~= "doal" then
-      return routes(topo)
+      return use_own_routes(topo)
    end
    local n = 1
    for _, len in ipairs(topo.dims) do
@@ -42,11 +42,11 @@ function builders.hyperx(topo)
 end
 
 for _, name in ipairs { "torus", "mesh", "fattree", "graph" } do
-   builders[name] = routes
+   builders[name] = use_own_routes
 end
 
 -- Place of each node, from 0: its group, its router, or itself.
-local function places_of(topo, level)
+local function number_places(topo, level)
    local list = {}
    for r = 0, topo.routers - 1 do
       for _, n in ipairs(topo:on_router(r)) do
@@ -58,18 +58,18 @@ end
 
 --- Make a machine ready to be studied.
 -- @param topo topology
--- @param o { inside = of the groups of a dragonfly with adaptive routing, too } or nil
+-- @param options { inside = of the groups of a dragonfly with adaptive routing, too } or nil
 -- @return machine: { topo, level = "groups", "routers" or "nodes", place = of each node, from 0,
 --   inject_Bps = the slowest tx, kinds = { kind → links } (waits, threads: see load.lua) },
 --   or nil and what is wrong
-function machine.new(topo, o)
+function machine.new(topo, options)
    topo = topo.traffic or topo -- as jobs are routed
    local builder = builders[topo.kind_name]
    if not builder then
       return nil, ("no classes of ways are known for a %s (known: dragonfly, hyperx, torus, " ..
          "mesh, fattree, graph)"):format(tostring(topo.kind_name))
    end
-   local spec, err = builder(topo, o and o.inside)
+   local spec, err = builder(topo, options and options.inside)
    local s
    if spec then
       s, err = engine.machine(topo.graph, spec)
@@ -79,7 +79,7 @@ function machine.new(topo, o)
    end
    local self = setmetatable({ topo = topo, study = s, kind = spec.kind, kinds = {} }, Machine)
    self.places, self.level = s:places()
-   self.place = places_of(topo, self.level)
+   self.place = number_places(topo, self.level)
    for c = topo.first_link, #topo.components do
       local kind = self.topo:axis(c)
       self.kinds[kind] = self.kinds[kind] or {}
@@ -130,25 +130,26 @@ function Machine:links(wanted)
 end
 
 --- Name of a place.
-function Machine:place_name(p)
-   return self.level == "groups" and "group " .. p or self.level == "nodes" and
-      self.topo.nodes[p + 1] or self.topo.router_name[p]
+function Machine:place_name(place)
+   return self.level == "groups" and "group " .. place or self.level == "nodes" and
+      self.topo.nodes[place + 1] or self.topo.router_name[place]
 end
 
 --- Draw failed, or slow, cables.  Where routes are the machine's own, they follow.
--- @param o { share =, seed =, links = components (nil: all), left = (0), known = map component →
---   share left besides, speed = share of the speed of all links (1) }
+-- @param options { share =, seed =, links = components (nil: all), left = (0), known = map
+--   component → share left besides, speed = share of the speed of all links (1) }
 -- @return overlay, cables taken; or nil and why not
-function Machine:draw(o)
-   local overlay, taken = self.study:draw(o.share, o.seed, o.links, o.left or 0)
+function Machine:draw(options)
+   local overlay, taken = self.study:draw(options.share, options.seed, options.links,
+      options.left or 0)
    if not overlay then
       return nil, taken
    end
-   if o.known then
-      overlay:limit(o.known)
+   if options.known then
+      overlay:limit(options.known)
    end
-   if o.speed and o.speed < 1 then
-      overlay:slow(o.links, o.speed)
+   if options.speed and options.speed < 1 then
+      overlay:slow(options.links, options.speed)
    end
    self:follow(overlay)
    return overlay, taken

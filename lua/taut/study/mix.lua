@@ -46,7 +46,7 @@ function mix.squeue(machine, program)
 end
 
 -- Fields of the Standard Workload Format: submit, wait, run, processors used, asked for.
-local function fields(line)
+local function read_fields(line)
    local f, k = {}, 0
    for word in line:gmatch "%S+" do
       k = k + 1
@@ -69,7 +69,7 @@ function mix.trace(lines, name, per_node)
       if #line > MOST_LINE then
          return nil, ("%s:%d: the line is too long"):format(name, n)
       elseif not line:find "^%s*;" and line:find "%S" then
-         local f = fields(line)
+         local f = read_fields(line)
          if not f then
             return nil, ("%s:%d: at least 8 numbers expected"):format(name, n)
          end
@@ -102,7 +102,7 @@ function mix.stored(rows, since)
    if #all == 0 then
       return nil, "tautd's store has no job of these days"
    end
-   table.sort(all, function(a, b) return a.submit < b.submit end)
+   table.sort(all, function(first, second) return first.submit < second.submit end)
    return all
 end
 

@@ -10,20 +10,20 @@ local MOST = 200 -- links out that are tried one by one
 --- What the jobs take under an overlay, in seconds, weighted by the nodes they have.
 -- @param works array of { phases = of load.of, nodes = how many, machine's jobs of one motif }
 -- @return node-seconds of one iteration, pairs without a way; or nil and what is wrong
-local function cost(machine, works, overlay, c)
+local function node_seconds(machine, works, overlay, constants)
    local sum, lost = 0, 0
    for _, w in ipairs(works) do
       local solved, missing = load.solve(machine, w.phases, overlay)
       if not solved then
          return nil, missing
       end
-      sum, lost = sum + w.nodes * time.of(machine, w.phases, solved, c), lost + missing
+      sum, lost = sum + w.nodes * time.of(machine, w.phases, solved, constants), lost + missing
    end
    return sum, lost
 end
 
 -- Both directions of a cable count as one repair.
-local function cables_of(machine, left)
+local function list_cables(machine, left)
    local bad, list, seen = {}, {}, {}
    for c, share in pairs(left) do
       bad[#bad + 1] = share < 1 and machine.topo:is_link(c) and c or nil
@@ -41,7 +41,7 @@ local function cables_of(machine, left)
    return list
 end
 
-local function without(left, cable)
+local function leave_out_cable(left, cable)
    local out = {}
    for c, share in pairs(left) do
       out[c] = c ~= cable.c and c ~= cable.back and share or nil
@@ -54,28 +54,29 @@ end
 -- @return { healthy, now = node-seconds of an iteration, lost = pairs without a way now, steps = {
 --   { component, back, left, gain = share of the time now, alone = the same of this repair without
 --   those before it } }, tried = cables }; or nil, err
-function repair.order(machine, works, left, c)
-   local cables = cables_of(machine, left)
+function repair.order(machine, works, left, constants)
+   local cables = list_cables(machine, left)
    if #cables > MOST then
       return nil, ("%d cables are not whole, expected at most %d"):format(#cables, MOST)
    end
-   local healthy, err = cost(machine, works, machine:overlay {}, c)
+   local healthy, err = node_seconds(machine, works, machine:overlay {}, constants)
    if not healthy then
       return nil, err
    end
-   local now, lost = cost(machine, works, machine:overlay(left), c)
+   local now, lost = node_seconds(machine, works, machine:overlay(left), constants)
    local out = { healthy = healthy, now = now, lost = lost, steps = {}, tried = #cables }
    while #cables > 0 do
       local best
       for i, cable in ipairs(cables) do
-         local t, missing = cost(machine, works, machine:overlay(without(left, cable)), c)
+         local overlay = machine:overlay(leave_out_cable(left, cable))
+         local t, missing = node_seconds(machine, works, overlay, constants)
          cable.alone = cable.alone or (out.now - t) / out.now
          if not best or missing < best.lost or missing == best.lost and t < best.t then
             best = { i = i, t = t, lost = missing }
          end
       end
       local cable = table.remove(cables, best.i)
-      left = without(left, cable)
+      left = leave_out_cable(left, cable)
       out.steps[#out.steps + 1] = { component = cable.c, back = cable.back, left = cable.left,
          gain = (out.now - best.t) / out.now, alone = cable.alone,
          lost = best.lost }
@@ -84,12 +85,12 @@ function repair.order(machine, works, left, c)
 end
 
 --- Sets of further failed cables to look at: 0, 1, 2, 4, … of them, each with every seed.
--- @param o { links = that may fail, seeds, most = failures to look at }
+-- @param options { links = that may fail, seeds, most = failures to look at }
 -- @return tasks { key, failed, seed }
-function repair.tasks(o)
+function repair.tasks(options)
    local list, k = {}, 0
-   while k <= math.min(o.most, #o.links / 2) do
-      for seed = 1, k == 0 and 1 or o.seeds do
+   while k <= math.min(options.most, #options.links / 2) do
+      for seed = 1, k == 0 and 1 or options.seeds do
          list[#list + 1] = { key = ("%d|%d"):format(k, seed), failed = k, seed = seed }
       end
       k = k == 0 and 1 or k * 2
@@ -99,30 +100,30 @@ end
 
 --- One of them.
 -- @return { longer = share of the healthy time }, or nil and what is wrong
-function repair.task(machine, works, left, c, o, task)
+function repair.task(machine, works, left, constants, options, task)
    local t, err
-   if not o.healthy then
-      o.healthy, err = cost(machine, works, machine:overlay {}, c)
+   if not options.healthy then
+      options.healthy, err = node_seconds(machine, works, machine:overlay {}, constants)
    end
-   if not o.healthy then
+   if not options.healthy then
       return nil, err
    end
-   local out = machine:draw { share = task.failed / (#o.links / 2), seed = task.seed,
-      links = o.links }:left()
+   local out = machine:draw { share = task.failed / (#options.links / 2), seed = task.seed,
+      links = options.links }:left()
    for comp, share in pairs(left) do
       out[comp] = math.min(out[comp] or 1, share)
    end
-   t, err = cost(machine, works, machine:overlay(out), c)
-   return t and { longer = math.max(0, t / o.healthy - 1) }, err
+   t, err = node_seconds(machine, works, machine:overlay(out), constants)
+   return t and { longer = math.max(0, t / options.healthy - 1) }, err
 end
 
 --- After how many more failed cables the loss until the next planned maintenance is more than one
 -- now would cost.
 -- @param tasks of repair.tasks; results map key → of repair.task
--- @param o { nodes = that are busy, cost = node-hours, days = until the next one }
+-- @param options { nodes = that are busy, cost = node-hours, days = until the next one }
 -- @return array of { failed, degradation = of the jobs' time, least, most, lost_per_day =
 --   node-hours }, the first that pays or nil
-function repair.when(tasks, results, o)
+function repair.when(tasks, results, options)
    local list, pays = {}, nil
    for _, task in ipairs(tasks) do
       local p, v = list[#list], results[task.key].longer
@@ -134,12 +135,12 @@ function repair.when(tasks, results, o)
       p.least, p.most = math.min(p.least, v), math.max(p.most, v)
    end
    for _, p in ipairs(list) do
-      p.n, p.lost_per_day = nil, p.degradation * o.nodes * 24
-      pays = pays or p.lost_per_day * o.days >= o.cost and p or nil
+      p.n, p.lost_per_day = nil, p.degradation * options.nodes * 24
+      pays = pays or p.lost_per_day * options.days >= options.cost and p or nil
    end
    return list, pays
 end
 
-repair.cost = cost
+repair.cost = node_seconds
 
 return repair

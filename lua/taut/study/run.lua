@@ -5,32 +5,35 @@ local sys = require "taut.sys"
 
 local run = {}
 
-local function percent(share)
+local function format_percent(share)
    return ("%.10g"):format(share * 100)
 end
 
 -- Runs it once; seconds, or nil and what is wrong.
-local function once(words, share, o)
-   if o.before then
-      local text = o.before:gsub("{}", percent(share))
+local function run_once(words, share, options)
+   if options.before then
+      local text = options.before:gsub("{}", format_percent(share))
       local ok, _, code = os.execute(text)
       if not ok then
          return nil, ("'%s' ended with status %d"):format(text, code)
       end
    end
-   local command = { o.variable and ("env %s=%s"):format(o.variable, percent(share)) or "env" }
+   local command = { "env" }
+   if options.variable then
+      command[1] = ("env %s=%s"):format(options.variable, format_percent(share))
+   end
    for _, word in ipairs(words) do
       command[#command + 1] = quoted(word)
    end
    local t = sys.now()
    local ok, _, code = os.execute(table.concat(command, " ") .. " >&2")
    if not ok then
-      return nil, ("%s ended with status %d at %s %%"):format(words[1], code, percent(share))
+      return nil, ("%s ended with status %d at %s %%"):format(words[1], code, format_percent(share))
    end
    return sys.now() - t
 end
 
-local function summary(share, times)
+local function sum_up_runs(share, times)
    local p = { share = share, times = times, least = math.huge, most = 0 }
    local sum, squares = 0, 0
    for _, t in ipairs(times) do
@@ -46,31 +49,32 @@ end
 
 --- Every share in each round, the order turned by one each time, so that what drifts meets all.
 -- @param words of the program
--- @param o { shares, times = rounds, variable = set to percent, or nil, before = command with {}
---   for percent, or nil, say = function(text) or nil }
+-- @param options { shares, times = rounds, variable = set to percent, or nil, before = command with
+--   {} for percent, or nil, say = function(text) or nil }
 -- @return array of { share, mean, sd, least, most, times } ascending, with `full` = of the largest
 --   share, `best` and `points` = the array itself for JSON; or nil and what is wrong
-function run.curve(words, o)
+function run.curve(words, options)
    local times = {}
-   for round = 1, o.times do
-      for i = 1, #o.shares do
-         local k = (i + round - 2) % #o.shares + 1
-         local t, err = once(words, o.shares[k], o)
+   for round = 1, options.times do
+      for i = 1, #options.shares do
+         local k = (i + round - 2) % #options.shares + 1
+         local t, err = run_once(words, options.shares[k], options)
          if not t then
             return nil, err
          end
          times[k] = times[k] or {}
          table.insert(times[k], t)
-         if o.say then
-            o.say(("round %d of %d, %s %%: %.3f s"):format(round, o.times, percent(o.shares[k]), t))
+         if options.say then
+            options.say(("round %d of %d, %s %%: %.3f s"):format(round, options.times,
+               format_percent(options.shares[k]), t))
          end
       end
    end
    local curve = {}
-   for k, share in ipairs(o.shares) do
-      curve[k] = summary(share, times[k])
+   for k, share in ipairs(options.shares) do
+      curve[k] = sum_up_runs(share, times[k])
    end
-   table.sort(curve, function(a, b) return a.share < b.share end)
+   table.sort(curve, function(first, second) return first.share < second.share end)
    local points = table.move(curve, 1, #curve, 1, {})
    curve.full, curve.best = curve[#curve], curve[1]
    for _, p in ipairs(points) do

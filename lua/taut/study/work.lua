@@ -13,13 +13,13 @@ local work = {}
 
 local MOST_PARTS = 1000
 
-local function path_of(dir, part)
+local function path_of_part(dir, part)
    return ("%s/part-%d.jsonl"):format(dir, part)
 end
 
 -- What there is of a part.
 local function read_part(dir, part, known, results)
-   local f = io.open(path_of(dir, part))
+   local f = io.open(path_of_part(dir, part))
    for line in f and f:lines("L") or function() end do
       local d = line:sub(-1) == "\n" and json.decode(line)
       if type(d) == "table" and known[d.key] and type(d.result) == "table" then
@@ -67,7 +67,7 @@ end
 
 -- Does what is left of one part, a line for each task.
 local function do_part(dir, tasks, part, of, solve)
-   local results, path = work.read(dir, tasks, MOST_PARTS), path_of(dir, part)
+   local results, path = work.read(dir, tasks, MOST_PARTS), path_of_part(dir, part)
    local ok, why_not = sys.append(path, "\n") -- ends a line that was cut short
    if not ok then
       return nil, "cannot write " .. why_not
@@ -87,7 +87,7 @@ local function do_part(dir, tasks, part, of, solve)
    return true
 end
 
-local function line_of(argv)
+local function join_quoted(argv)
    local command = {}
    for i, word in ipairs(argv) do
       command[i] = save.quoted(word)
@@ -96,16 +96,16 @@ local function line_of(argv)
 end
 
 -- Several processes of this program, each with its part; waits for all.
-local function spawn(argv, n)
+local function run_parts(argv, count)
    local list = {}
-   for part = 1, n do
-      list[part] = line_of(argv) .. (" --part %d/%d & "):format(part, n)
+   for part = 1, count do
+      list[part] = join_quoted(argv) .. (" --part %d/%d & "):format(part, count)
    end
    return os.execute(table.concat(list) .. "wait")
 end
 
 -- Tasks without a result.
-local function missing(tasks, results)
+local function count_missing(tasks, results)
    local n = 0
    for _, t in ipairs(tasks) do
       n = n + (results[t.key] and 0 or 1)
@@ -115,11 +115,11 @@ end
 
 --- Do all tasks, here or by several processes.
 -- @param solve function(task) → result that JSON can hold, or nil and what is wrong
--- @param o { dir = folder or nil, words, part = { number, of } or nil, jobs = processes or nil,
---   argv = this command as words, for these, with a folder }
+-- @param options { dir = folder or nil, words, part = { number, of } or nil, jobs = processes or
+--   nil, argv = this command as words, for these, with a folder }
 -- @return map key → result, or true where one part was asked for; or nil and what is wrong
-function work.run(tasks, solve, o)
-   if not o.dir then
+function work.run(tasks, solve, options)
+   if not options.dir then
       local results = {}
       for _, task in ipairs(tasks) do
          local r, why = solve(task)
@@ -130,19 +130,20 @@ function work.run(tasks, solve, o)
       end
       return results
    end
-   local ok, err = work.open(o.dir, o.words, tasks)
+   local ok, err = work.open(options.dir, options.words, tasks)
    if not ok then
       return nil, err
-   elseif o.part then
-      return do_part(o.dir, tasks, o.part[1], o.part[2], solve)
-   elseif o.jobs and o.jobs > 1 and missing(tasks, work.read(o.dir, tasks, MOST_PARTS)) > 0 then
-      spawn(o.argv, o.jobs)
+   elseif options.part then
+      return do_part(options.dir, tasks, options.part[1], options.part[2], solve)
+   elseif options.jobs and options.jobs > 1
+      and count_missing(tasks, work.read(options.dir, tasks, MOST_PARTS)) > 0 then
+      run_parts(options.argv, options.jobs)
    end
-   ok, err = do_part(o.dir, tasks, 1, 1, solve) -- what nobody did
+   ok, err = do_part(options.dir, tasks, 1, 1, solve) -- what nobody did
    if not ok then
       return nil, err
    end
-   return work.read(o.dir, tasks, MOST_PARTS)
+   return work.read(options.dir, tasks, MOST_PARTS)
 end
 
 local ARRAY = [[
@@ -179,12 +180,12 @@ function work.sbatch(dir, argv, output, parts, tasks, words)
    if not ok then
       return nil, err
    end
-   local command = line_of(argv)
+   local command = join_quoted(argv)
    parts = math.min(parts, #tasks)
    local array, collect = dir .. "/array", dir .. "/collect"
    local files = {
       { array, ARRAY:format(parts, dir, command, parts) },
-      { collect, COLLECT:format(dir, command .. " " .. line_of(output)) },
+      { collect, COLLECT:format(dir, command .. " " .. join_quoted(output)) },
       { dir .. "/submit", SUBMIT:format(save.quoted(array), save.quoted(collect)) },
    }
    for _, f in ipairs(files) do
