@@ -12,7 +12,7 @@ local ANSWER_MAX = 64 << 20 -- bytes
 local DEPTH_MAX = 24
 local PROTOCOLS = { "1.3", "1.2", "1.1", "1.0" }
 
-local function whole(text)
+local function whole_number(text)
    return text and #text <= 9 and text:match "^%d+$" and math.tointeger(tonumber(text)) or nil
 end
 
@@ -20,37 +20,37 @@ end
 
 local starts = {}
 
-function starts.ResponseData(st, a)
-   st.answered = a.status == "SUCCESS"
-   st.failure = (a.error_class or "") .. " " .. (a.error_source or "")
+function starts.ResponseData(st, attributes)
+   st.answered = attributes.status == "SUCCESS"
+   st.failure = (attributes.error_class or "") .. " " .. (attributes.error_source or "")
 end
 
-function starts.Engine(st, a)
-   st.out.protocols = a.basil_support
+function starts.Engine(st, attributes)
+   st.out.protocols = attributes.basil_support
 end
 
 function starts.Inventory(st)
    st.out.nodes, st.out.reservations = {}, {}
 end
 
-function starts.Node(st, a)
-   local nid = whole(a.node_id)
+function starts.Node(st, attributes)
+   local nid = whole_number(attributes.node_id)
    if not nid or not st.out.nodes then
       return nil, "a Node without node_id"
    elseif st.seen[nid] then
       return nil, ("node_id %d stands here twice"):format(nid)
    end
    st.seen[nid] = true
-   st.node = { nid = nid, name = ("nid%05d"):format(nid), cname = a.name or "",
-      role = a.role or "", state = a.state or "" }
+   st.node = { nid = nid, name = ("nid%05d"):format(nid), cname = attributes.name or "",
+      role = attributes.role or "", state = attributes.state or "" }
    table.insert(st.out.nodes, st.node)
 end
 
-function starts.ProcessorAllocation(st, a)
-   if not st.node or not whole(a.reservation_id) then
+function starts.ProcessorAllocation(st, attributes)
+   if not st.node or not whole_number(attributes.reservation_id) then
       return nil, "a ProcessorAllocation without node or reservation_id"
    end
-   st.node.reservation = whole(a.reservation_id)
+   st.node.reservation = whole_number(attributes.reservation_id)
 end
 
 function starts.Processor(st)
@@ -59,21 +59,22 @@ function starts.Processor(st)
    end
 end
 
-function starts.Reservation(st, a)
-   local id = whole(a.reservation_id)
+function starts.Reservation(st, attributes)
+   local id = whole_number(attributes.reservation_id)
    if not id or not st.out.nodes then
       return nil, "a Reservation without reservation_id"
    end
-   table.insert(st.out.reservations, { id = id, user = a.user_name or "", batch = a.batch_id or "",
-      time = whole(a.time_stamp) or tonumber(a.time_stamp) })
+   table.insert(st.out.reservations, { id = id, user = attributes.user_name or "",
+      batch = attributes.batch_id or "",
+      time = whole_number(attributes.time_stamp) or tonumber(attributes.time_stamp) })
 end
 
 function starts.Message(st)
    st.message = ""
 end
 
-local function handlers(st)
-   local function stop(parser, why)
+local function make_handlers(st)
+   local function stop_parser(parser, why)
       st.error = st.error or ("line %d: %s"):format(parser:pos() or 0, why)
       parser:stop()
    end
@@ -81,16 +82,16 @@ local function handlers(st)
       StartElement = function(parser, name, attrs)
          st.depth = st.depth + 1
          if st.depth > DEPTH_MAX then
-            return stop(parser, "nested too deeply")
+            return stop_parser(parser, "nested too deeply")
          elseif st.depth == 1 and name ~= "BasilResponse" then
-            return stop(parser, "no BasilResponse")
+            return stop_parser(parser, "no BasilResponse")
          end
          local ok, why = true, nil
          if starts[name] then
             ok, why = starts[name](st, attrs)
          end
          if ok == nil and why then
-            stop(parser, why)
+            stop_parser(parser, why)
          end
       end,
       EndElement = function(_, name)
@@ -103,7 +104,7 @@ local function handlers(st)
          st.message = st.message and #st.message < 400 and st.message .. text or st.message
       end,
       StartDoctypeDecl = function(parser)
-         stop(parser, "a DOCTYPE")
+         stop_parser(parser, "a DOCTYPE")
       end,
    }
 end
@@ -117,7 +118,7 @@ function basil.read(text)
    if not lxp then
       return nil, missing
    end
-   local parser = lxp.new(handlers(st))
+   local parser = lxp.new(make_handlers(st))
    local ok, why = parser:parse(text)
    if ok and not st.error then
       ok, why = parser:parse()
@@ -134,7 +135,7 @@ end
 
 ---------------------------------------------------------------- asking
 
-local function query(protocol, kind)
+local function query_apbasil(protocol, kind)
    local pipe = io.popen(("printf '<?xml version=\"1.0\"?><BasilRequest protocol=\"%s\" " ..
       "method=\"QUERY\" type=\"%s\"/>' | timeout -k 1 %d apbasil 2>&1"):format(protocol, kind,
       TIMEOUT_S))
@@ -156,7 +157,7 @@ local protocol -- the newest that both sides speak
 -- @return as basil.read
 function basil.inventory()
    if not protocol then
-      local engine, err = query("1.0", "ENGINE")
+      local engine, err = query_apbasil("1.0", "ENGINE")
       if not engine then
          return nil, err
       end
@@ -168,7 +169,7 @@ function basil.inventory()
          return nil, "apbasil speaks none of " .. table.concat(PROTOCOLS, ", ")
       end
    end
-   local answer, err = query(protocol, "INVENTORY")
+   local answer, err = query_apbasil(protocol, "INVENTORY")
    if answer and not answer.nodes then
       return nil, "apbasil: a response without Inventory"
    end

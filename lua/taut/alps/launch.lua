@@ -22,21 +22,21 @@ local OWN = { probe = true, launch = true, ["launch-ms"] = true, launcher = true
 
 ---------------------------------------------------------------- arguments
 
-local function add(o, key, value)
+local function add_option(options, key, value)
    key = key:gsub("_", "-")
-   if not o.at[key] then
-      o.keys[#o.keys + 1] = key
+   if not options.at[key] then
+      options.keys[#options.keys + 1] = key
    end
-   o.at[key] = value
+   options.at[key] = value
 end
 
 -- node.conf, as taut-probe reads it; the command line has the last word.
-local function read_conf(o, path)
+local function read_node_conf(options, path)
    local file, err = io.open(path)
    for line in file and file:lines() or function() end do
       local key, value = line:match "^%s*([%w_]+)%s*=%s*(.-)%s*$"
-      if key and not o.at[key:gsub("_", "-")] then
-         add(o, key, value)
+      if key and not options.at[key:gsub("_", "-")] then
+         add_option(options, key, value)
       end
    end
    if file then
@@ -45,47 +45,47 @@ local function read_conf(o, path)
    return file, err
 end
 
-local function parse(arg)
+local function parse_options(arg)
    local o, i = { purpose = arg[1], at = {}, keys = {} }, 2
    while i <= #arg do
       local key = arg[i]:match "^%-%-(.+)$"
       if not key or not arg[i + 1] then
          return nil, ("'%s': expected --KEY VALUE"):format(arg[i])
       end
-      add(o, key, arg[i + 1])
+      add_option(o, key, arg[i + 1])
       i = i + 2
    end
    local ok, err = true, nil
    if o.at.conf then
-      ok, err = read_conf(o, o.at.conf)
+      ok, err = read_node_conf(o, o.at.conf)
    end
    return ok and o or nil, err
 end
 
 -- A batch system that tells its prologue nothing but the job: ALPS knows the nodes.
-local function find_batch(o)
+local function find_batch_nodes(options)
    local inventory, err = basil.inventory()
    for _, r in ipairs(inventory and inventory.reservations or {}) do
-      if r.batch == o.at.batch then
-         add(o, "job", tostring(basil.job_of(r) or 0))
-         add(o, "uid", tostring(sys.user_id(r.user) or NOBODY))
+      if r.batch == options.at.batch then
+         add_option(options, "job", tostring(basil.job_of(r) or 0))
+         add_option(options, "uid", tostring(sys.user_id(r.user) or NOBODY))
          return basil.nodes_of(inventory, r.id)
       end
    end
-   return nil, err or ("ALPS has no reservation of %s"):format(o.at.batch)
+   return nil, err or ("ALPS has no reservation of %s"):format(options.at.batch)
 end
 
-local function find_nodes(o)
+local function find_nodes(options)
    local names, err
-   if o.at.batch then
-      names, err = find_batch(o)
+   if options.at.batch then
+      names, err = find_batch_nodes(options)
    else
-      names, err = hostlist.expand(o.at.nodes or "", 1 << 20)
+      names, err = hostlist.expand(options.at.nodes or "", 1 << 20)
    end
    if not names or #names <= NODES_MAX then
       return names, err
    end
-   local list, from = {}, tonumber(o.at.job or 0) * NODES_MAX % #names
+   local list, from = {}, tonumber(options.at.job or 0) * NODES_MAX % #names
    for i = 1, NODES_MAX do
       list[i] = names[(from + i - 1) % #names + 1]
    end
@@ -94,104 +94,107 @@ end
 
 ---------------------------------------------------------------- one node
 
-local function say(o, text)
-   if o.at.batch then
-      sys.log(text:match "^error" and "err" or "info", ("job %s: %s"):format(o.at.job or "?", text))
+local function say_line(options, text)
+   if options.at.batch then
+      sys.log(text:match "^error" and "err" or "info", ("job %s: %s"):format(options.at.job or "?",
+         text))
    else
       sys.put(text .. "\n")
    end
 end
 
-local function probe_argv(o, node)
+local function make_probe_argv(options, node)
    local nid = node:match "^nid0*(%d+)$"
    if not nid then
       return nil, ("'%s' is no name of a compute node, nidNNNNN"):format(node)
    end
    local argv = { "sh", "-c", 'exec aprun "$@" 2>&1', "aprun", "-q", "-b", "-n", "1", "-N", "1",
-      "-L", nid, o.at.probe or sys.paths.libexecdir .. "/taut-probe", o.purpose, "--ticket",
-      "--node", node, "--nodes", o.nodes }
-   for _, key in ipairs(o.keys) do
+      "-L", nid, options.at.probe or sys.paths.libexecdir .. "/taut-probe", options.purpose,
+      "--ticket", "--node", node, "--nodes", options.nodes }
+   for _, key in ipairs(options.keys) do
       if not OWN[key] then
          argv[#argv + 1] = "--" .. key
-         argv[#argv + 1] = o.at[key]
+         argv[#argv + 1] = options.at[key]
       end
    end
    return argv
 end
 
-local function one_less(o)
-   o.left = o.left - 1
-   if o.left == 0 then
+local function count_ended(options)
+   options.left = options.left - 1
+   if options.left == 0 then
       loop.stop()
    end
 end
 
-local function follow(o, spec)
+local function follow_process(options, spec)
    local proc, why
    spec.on_exit = function(how)
-      o.running[proc] = nil
+      options.running[proc] = nil
       spec.ended(how)
    end
    proc, why = loop.spawn(spec)
    if proc then
-      o.running[proc] = true
+      options.running[proc] = true
    end
    return proc, why
 end
 
 -- aprun of one node: its ticket by standard input, its output told with the node's name.
-local function start(o, node, line)
-   local argv, why = probe_argv(o, node)
+local function start_probe(options, node, line)
+   local argv, why = make_probe_argv(options, node)
    local proc
    if argv then
-      proc, why = follow(o, { argv = argv,
+      proc, why = follow_process(options, { argv = argv,
          on_line = function(text)
             local level, rest = text:match "^(%a+: )(.*)"
             if level ~= "error: " and level ~= "debug: " then
                level, rest = "", text
             end
-            say(o, level .. node .. ": " .. rest)
+            say_line(options, level .. node .. ": " .. rest)
          end,
          ended = function(how)
             if how ~= "exit 0" then
-               say(o, ("error: %s: aprun: %s"):format(node, how))
+               say_line(options, ("error: %s: aprun: %s"):format(node, how))
             end
-            one_less(o)
+            count_ended(options)
          end })
    end
    if not proc then
-      say(o, ("error: %s: %s"):format(node, why))
-      return one_less(o)
+      say_line(options, ("error: %s: %s"):format(node, why))
+      return count_ended(options)
    end
    proc:send(line)
    proc:close()
 end
 
-local function number(text)
+local function number_or_zero(text)
    return math.tointeger(tonumber(text)) or 0
 end
 
 -- The credential comes from munge(1): a munged that hangs keeps nobody else waiting.
-local function invite(o, node)
-   local text, key = ticket.make { job = number(o.at.job), node = node, nodes = o.nodes,
-      purpose = o.purpose, uid = number(o.at.uid), restart = number(o.at.restart) }
+local function make_ticket(options, node)
+   local text, key = ticket.make { job = number_or_zero(options.at.job), node = node,
+      nodes = options.nodes, purpose = options.purpose, uid = number_or_zero(options.at.uid),
+      restart = number_or_zero(options.at.restart) }
    local cred
-   local argv = { "munge", "--restrict-uid", o.at.user or "slurm", "--ttl",
+   local argv = { "munge", "--restrict-uid", options.at.user or "slurm", "--ttl",
       tostring(ticket.LIFE_S) }
-   if o.at["munge-socket"] then
-      argv[#argv + 1], argv[#argv + 2] = "--socket", o.at["munge-socket"]
+   if options.at["munge-socket"] then
+      argv[#argv + 1], argv[#argv + 2] = "--socket", options.at["munge-socket"]
    end
-   local proc, why = follow(o, { argv = argv, on_line = function(line) cred = cred or line end,
+   local proc, why = follow_process(options, { argv = argv,
+      on_line = function(line) cred = cred or line end,
       ended = function(how)
          if cred then
-            return start(o, node, key .. " " .. cred)
+            return start_probe(options, node, key .. " " .. cred)
          end
-         say(o, ("error: %s: munge: %s"):format(node, how))
-         one_less(o)
+         say_line(options, ("error: %s: munge: %s"):format(node, how))
+         count_ended(options)
       end })
    if not proc then
-      say(o, ("error: %s: munge: %s"):format(node, why))
-      return one_less(o)
+      say_line(options, ("error: %s: munge: %s"):format(node, why))
+      return count_ended(options)
    end
    proc:send(text)
    proc:close()
@@ -199,21 +202,21 @@ end
 
 ---------------------------------------------------------------- all of them
 
-local function kill_all(o, signal)
-   for proc in pairs(o.running) do
+local function kill_running(options, signal)
+   for proc in pairs(options.running) do
       proc:kill(signal)
    end
 end
 
 -- In time to kill what is late.
-local function set_stop(o)
-   local ms = tonumber(o.at["launch-ms"] or 5000)
+local function stop_in_time(options)
+   local ms = tonumber(options.at["launch-ms"] or 5000)
    loop.timer(ms - TERM_MS, function()
-      say(o, ("error: not done after %d ms; stopped"):format(ms - TERM_MS))
-      kill_all(o, "TERM")
+      say_line(options, ("error: not done after %d ms; stopped"):format(ms - TERM_MS))
+      kill_running(options, "TERM")
    end)
    loop.timer(ms, function()
-      kill_all(o, "KILL")
+      kill_running(options, "KILL")
       loop.stop()
    end)
 end
@@ -221,20 +224,20 @@ end
 --- @param arg PURPOSE, then --KEY VALUE
 -- @return exit status, always 0
 function launch.main(arg)
-   local o, err = parse(arg)
+   local o, err = parse_options(arg)
    local names
    sys.log_to_stderr(false)
    if o then
       names, err = find_nodes(o)
    end
    if not names or #names == 0 then
-      say(o or { at = {} }, ("error: %s"):format(err or "no nodes"))
+      say_line(o or { at = {} }, ("error: %s"):format(err or "no nodes"))
       return 0
    end
    o.nodes, o.left, o.running = hostlist.compress(names), #names, {}
-   set_stop(o)
+   stop_in_time(o)
    for _, node in ipairs(names) do
-      invite(o, node)
+      make_ticket(o, node)
    end
    loop.run()
    return 0

@@ -20,11 +20,11 @@ local file  -- of our drains
 local seen, seen_at -- the last inventory
 local ours  -- node name → { reason, time }
 
-local function save()
+local function save_drains()
    return sys.write_durably(file, json.encode(ours))
 end
 
-local function load()
+local function load_drains()
    local f = io.open(file)
    local text = f and f:read "a"
    if f then
@@ -36,18 +36,18 @@ end
 ---------------------------------------------------------------- nodes
 
 -- As Slurm would have it.
-local function describe(n)
-   local mine = ours[n.name]
-   local is_up, is_batch = n.state == "UP", n.role == "BATCH"
-   local drained = mine and n.state == "ADMIN"
-   local out = { name = n.name, partitions = is_batch and { PARTITION } or json.array {},
-      cpus = n.cpus, drain = drained or false, cname = n.cname, reason = "",
-      state = n.reservation and "allocated" or "idle" }
+local function describe_node(node)
+   local mine = ours[node.name]
+   local is_up, is_batch = node.state == "UP", node.role == "BATCH"
+   local drained = mine and node.state == "ADMIN"
+   local out = { name = node.name, partitions = is_batch and { PARTITION } or json.array {},
+      cpus = node.cpus, drain = drained or false, cname = node.cname, reason = "",
+      state = node.reservation and "allocated" or "idle" }
    if drained then
       out.reason, out.reason_user, out.reason_time = mine.reason, "root", mine.time
    elseif not is_up or not is_batch then
       out.state, out.down = "down", true
-      out.reason = "ALPS: " .. (is_up and n.role or n.state):lower():gsub("[^ -~]", "?")
+      out.reason = "ALPS: " .. (is_up and node.role or node.state):lower():gsub("[^ -~]", "?")
    end
    return out
 end
@@ -60,11 +60,11 @@ local function forget_released(nodes)
          ours[n.name], changed = nil, true
       end
    end
-   return not changed or save()
+   return not changed or save_drains()
 end
 
 -- tautd asks for nodes and jobs in one go; an inventory of a large machine takes its time.
-local function look()
+local function look_at_inventory()
    local now, err = os.time(), nil
    if not seen or now - seen_at > SAME_S then
       seen, err = basil.inventory()
@@ -76,7 +76,7 @@ local function look()
    return seen, err
 end
 
-local function find(name)
+local function find_node(name)
    local inventory, err = basil.inventory()
    seen = nil
    for _, n in ipairs(inventory and inventory.nodes or {}) do
@@ -122,19 +122,19 @@ function ops.topology()
 end
 
 function ops.nodes()
-   local inventory, err = look()
+   local inventory, err = look_at_inventory()
    if not inventory then
       return nil, err
    end
    local list = {}
    for i, n in ipairs(inventory.nodes) do
-      list[i] = describe(n)
+      list[i] = describe_node(n)
    end
    return { nodes = json.array(list), maintenance = json.array {} }
 end
 
 function ops.partitions()
-   local inventory, err = look()
+   local inventory, err = look_at_inventory()
    if not inventory then
       return nil, err
    end
@@ -147,7 +147,7 @@ function ops.partitions()
 end
 
 function ops.jobs()
-   local inventory, err = look()
+   local inventory, err = look_at_inventory()
    if not inventory then
       return nil, err
    end
@@ -175,7 +175,7 @@ function ops.job(request)
 end
 
 function ops.drain(request)
-   local n, err = find(request.node)
+   local n, err = find_node(request.node)
    if not n then
       return nil, err
    elseif n.state ~= "UP" and not (n.state == "ADMIN" and ours[n.name]) then
@@ -183,7 +183,7 @@ function ops.drain(request)
    end
    ours[n.name] = { reason = request.reason, time = os.time() }
    local ok
-   ok, err = save()
+   ok, err = save_drains()
    if ok and n.state == "UP" then
       ok, err = set_state(n.nid, "admindown")
    end
@@ -194,7 +194,7 @@ function ops.drain(request)
 end
 
 function ops.resume(request)
-   local n, err = find(request.node)
+   local n, err = find_node(request.node)
    if not n then
       return nil, err
    elseif not ours[n.name] then
@@ -208,7 +208,7 @@ function ops.resume(request)
       end
    end
    ours[n.name] = nil
-   save()
+   save_drains()
    return { done = true }
 end
 
@@ -224,7 +224,7 @@ end
 -- @return exit status
 function serve.main(path)
    file = path
-   load()
+   load_drains()
    return answering.serve { name = "alps", ops = ops, is_ready = function() return true end }
 end
 
