@@ -50,10 +50,10 @@ function Followers:stop()
    end
 end
 
---- @param o { site, events, journal }
-function followers.new(o)
-   return setmetatable({ site = o.site, events = o.events, journal = o.journal, positions = {} },
-      Followers)
+--- @param options { site, events, journal }
+function followers.new(options)
+   return setmetatable({ site = options.site, events = options.events, journal = options.journal,
+      positions = {} }, Followers)
 end
 
 return followers
