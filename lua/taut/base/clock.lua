@@ -73,7 +73,10 @@ end
 --- By how many seconds the wall clock is ahead where that is too much to be followed; or nil.
 function clock.ahead()
    local s = loop.ahead()
-   return math.abs(s) > LITTLE_S and s or nil
+   if math.abs(s) > LITTLE_S then
+      return s
+   end
+   return nil
 end
 
 --- The same in words, or nil.

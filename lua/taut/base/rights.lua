@@ -15,7 +15,10 @@ end
 
 --- The user.
 function rights.user(as)
-   return as < 0 and -1 - as or as
+   if as < 0 then
+      return -1 - as
+   end
+   return as
 end
 
 return rights

@@ -100,6 +100,23 @@ function tables.pick(map, names)
    return out
 end
 
+--- A value where it is a table, as what others say need not be; else an empty one.
+function tables.or_empty(value)
+   if type(value) == "table" then
+      return value
+   end
+   return {}
+end
+
+--- The number that something has now; without a map the one that it had.
+-- @param map number then → number now, or nil
+function tables.renumbered(map, number)
+   if map then
+      return map[number]
+   end
+   return number
+end
+
 --- A map with the same keys and values.
 function tables.copy(map)
    local out = {}
@@ -131,7 +148,10 @@ function tables.median(list)
    if n % 2 == 1 then
       return sorted[n // 2 + 1]
    end
-   return n > 0 and (sorted[n // 2] + sorted[n // 2 + 1]) / 2 or nil
+   if n > 0 then
+      return (sorted[n // 2] + sorted[n // 2 + 1]) / 2
+   end
+   return nil
 end
 
 return tables

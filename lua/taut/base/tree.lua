@@ -10,7 +10,9 @@ local write_value
 local function write_array(out, name, list, breathe)
    out[#out + 1] = ('"%s":['):format(name)
    for i, v in ipairs(list) do
-      out[#out + 1] = i > 1 and "," or nil
+      if i > 1 then
+         out[#out + 1] = ","
+      end
       write_value(out, v, breathe)
    end
    out[#out + 1] = "]"
