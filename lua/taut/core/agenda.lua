@@ -74,7 +74,10 @@ function Agenda:wanted(purpose)
       has[w.component] = true
       list[#list + 1] = w
    end
-   return purpose == "idle" and add_idle_wants(self, list, has, now) or list
+   if purpose == "idle" then
+      return add_idle_wants(self, list, has, now)
+   end
+   return list
 end
 
 -- Numbers of the nodes that could take part in an idle cycle, ascending.
@@ -105,7 +108,10 @@ end
 
 local function list_free_nodes(self)
    return tables.map(self.site.topo.nodes, function(name, node)
-      return self.cluster:is_free(name) and node or nil
+      if self.cluster:is_free(name) then
+         return node
+      end
+      return nil
    end)
 end
 
@@ -121,7 +127,9 @@ function Agenda:router_nodes(router)
    local topo, list = self.site.topo, {}
    for _, c in ipairs(topo:links_of(router)) do
       list[#list + 1] = { component = c }
-      list[#list + 1] = topo:opposite(c) and { component = topo:opposite(c) } or nil
+      if topo:opposite(c) then
+         list[#list + 1] = { component = topo:opposite(c) }
+      end
    end
    for _, n in ipairs(topo:on_router(router)) do
       list[#list + 1] = { component = topo:ports(n, router)[1] }

@@ -16,9 +16,13 @@ local function telling_test(run)
    local best
    for _, t in ipairs(run) do
       if t.lost then -- of losses the test that saw most of them
-         best = (not best or t.lost > best.lost) and t or best
+         if not best or t.lost > best.lost then
+            best = t
+         end
       else
-         best = t.streams == 1 and (not best or t.ratio > best.ratio) and t or best
+         if t.streams == 1 and (not best or t.ratio > best.ratio) then
+            best = t
+         end
       end
    end
    return best or run[#run]

@@ -255,7 +255,10 @@ end
 --- A cycle of idle nodes: a session of those that it calls for, or nil.
 function Check:idle(hello)
    local nodes = is_enabled(self) and self.agenda:idle_nodes() or {}
-   return #nodes > 1 and new_session("idle", hello, nodes) or nil
+   if #nodes > 1 then
+      return new_session("idle", hello, nodes)
+   end
+   return nil
 end
 
 --- Jobs decided long ago need not be remembered.

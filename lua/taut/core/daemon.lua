@@ -182,10 +182,12 @@ end
 ---------------------------------------------------------------- the start
 
 local function start_helpers(conf, folder)
-   return helper.start(conf.resource_manager == "alps"
-      and { name = "taut-alps", argv = { sys.paths.program, "--alps", "serve",
+   local manager = { name = "taut-slurm", argv = { sys.paths.libexecdir .. "/taut-slurm" } }
+   if conf.resource_manager == "alps" then
+      manager = { name = "taut-alps", argv = { sys.paths.program, "--alps", "serve",
          folder .. "/alps-drains" } }
-      or { name = "taut-slurm", argv = { sys.paths.libexecdir .. "/taut-slurm" } }),
+   end
+   return helper.start(manager),
       helper.start { name = "taut-addresses", argv = { sys.paths.program, "--addresses" } }
 end
 
@@ -290,7 +292,10 @@ function daemon.main(arg)
       if not ok then
          io.stderr:write("tautd: cannot write: ", err, "\n")
       end
-      return ok and 0 or 1
+      if ok then
+         return 0
+      end
+      return 1
    end
    local o = parse_options(arg)
    if not o then

@@ -18,7 +18,10 @@ local function count_clean_tests(self)
    return function(_, name)
       local c = self.site.topo.component_id[name]
       local k = c and self.diagnosis:record(c)
-      return k and k.state == "ok" and self.diagnosis:seen(c).good or nil
+      if k and k.state == "ok" then
+         return self.diagnosis:seen(c).good
+      end
+      return nil
    end
 end
 

@@ -31,7 +31,10 @@ local WARM_UP = 0.2 -- of a test, before what its ends tell of
 local function seconds_on_way(test, received)
    local planned = (test.dur_ms or 0) / 1000
    local window = received and not received.error and received.window_ns
-   return window and math.min(planned, planned * WARM_UP + window / 1e9) or planned
+   if window then
+      return math.min(planned, planned * WARM_UP + window / 1e9)
+   end
+   return planned
 end
 
 -- A judged test that is evidence, of so many stages.

@@ -60,7 +60,10 @@ local function find_seen_again(self, test)
    end)
    local c = #slow == 1 and slow[1]
    local ceiling = c and (self.diagnosis:component(c).left or 0) * self.site.topo.capacity[c]
-   return ceiling and math.abs(test.bw_Bps - ceiling) <= NEAR * ceiling and c or nil
+   if ceiling and math.abs(test.bw_Bps - ceiling) <= NEAR * ceiling then
+      return c
+   end
+   return nil
 end
 
 -- A link that is called slow, and nobody knows yet whether by itself.

@@ -60,7 +60,9 @@ local function answer_request(self, client, request, caller)
          error = "this tautd stands by: " .. self.acting:why_not() })
    end
    local args = request.args
-   args = (args == nil or args == json.null) and {} or args
+   if args == nil or args == json.null then
+      args = {}
+   end
    if type(args) ~= "table" then
       return reply(nil, ("%s: args: expected an object"):format(request.cmd))
    end
@@ -72,13 +74,21 @@ local function answer_request(self, client, request, caller)
    reply.guard(command[2], args, caller.name, caller.as, reply)
 end
 
+-- In whose turn somebody is answered: who administers comes before all others.
+local function find_turn(self, as)
+   if self.cluster:is_admin(as) then
+      return turns.first
+   end
+   return as
+end
+
 --- Answer one request, when it is the turn of whoever asks.
 -- @param client with reply(self, text)
 -- @param request { cmd =, args = }
 -- @param caller { as = user id whose rights count, name = for what is written down,
 --   why_not = what to say where an administrator is none here, or nil }
 function Query:request(client, request, caller)
-   turns.add(self.cluster:is_admin(caller.as) and turns.first or caller.as, function()
+   turns.add(find_turn(self, caller.as), function()
       answer_request(self, client, request, caller)
    end)
 end
@@ -103,7 +113,7 @@ end
 -- @param line request: { cmd =, args =, as = the user id whom the answer is for, or nil }
 -- @param uid of the caller, as the kernel says
 function Query:answer(client, line, uid)
-   turns.add(self.cluster:is_admin(uid) and turns.first or uid, function()
+   turns.add(find_turn(self, uid), function()
       local request, why = json.decode(line)
       if type(request) ~= "table" then
          return make_reply(client)(nil, why or "no such command")

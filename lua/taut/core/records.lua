@@ -64,9 +64,13 @@ local function longest_trace_ns(session)
    for _, tests in pairs(session.results) do
       local sum
       for _, t in pairs(tests) do
-         sum = t.trace_ns and (sum or 0) + t.trace_ns or sum
+         if t.trace_ns then
+            sum = (sum or 0) + t.trace_ns
+         end
       end
-      most = sum and math.max(most or 0, sum) or most
+      if sum then
+         most = math.max(most or 0, sum)
+      end
    end
    return most
 end

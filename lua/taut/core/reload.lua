@@ -24,7 +24,9 @@ local function forget_others(parts, topo_before, topo)
    if d.kept < d.of then
       local list = {}
       for c = 1, #topo.components do
-         list[#list + 1] = not d.was[c] and parts.diagnosis:is_known(c) and c or nil
+         if not d.was[c] and parts.diagnosis:is_known(c) then
+            list[#list + 1] = c
+         end
       end
       parts.findings:forget(list, 0)
       parts.records:wiring()

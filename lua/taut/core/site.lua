@@ -33,7 +33,9 @@ end
 function Site:fixed(conf)
    local list = {}
    for name, value in pairs(FIXED) do
-      list[#list + 1] = value(conf) ~= value(self.conf) and name or nil
+      if value(conf) ~= value(self.conf) then
+         list[#list + 1] = name
+      end
    end
    table.sort(list)
    return list

@@ -13,12 +13,18 @@ Switches.__index = Switches
 
 --- "enable" or "observe".
 function Switches:mode()
-   return self.kept.mode or self.lost and "observe" or self.site.conf.mode
+   if self.lost then
+      return self.kept.mode or "observe"
+   end
+   return self.kept.mode or self.site.conf.mode
 end
 
 --- "on" or "off".
 function Switches:checks()
-   return self.kept.switch or self.lost and "off" or "on"
+   if self.lost then
+      return self.kept.switch or "off"
+   end
+   return self.kept.switch or "on"
 end
 
 --- Are there to be checks now?
@@ -28,7 +34,10 @@ end
 
 --- "on" or "off" where somebody said so, or nil.
 function Switches:steering()
-   return self.kept.steering or self.lost and "off" or nil
+   if self.lost then
+      return self.kept.steering or "off"
+   end
+   return self.kept.steering
 end
 
 ---------------------------------------------------------------- keeping
@@ -125,7 +134,9 @@ function Switches:restore(settings)
       newest[name] = self.kept[name]
    end
    newest.generation = math.max(newest.generation, self.kept.generation)
-      + (next(self.said) and 1 or 0)
+   if next(self.said) then
+      newest.generation = newest.generation + 1
+   end
    newest.token = self.token or newest.token
    self.kept = newest
    local text = brakes.text(newest)
@@ -145,9 +156,15 @@ end
 
 --- What is wrong, or nil.
 function Switches:trouble()
-   return self.lost and ("what was said of mode, on and off is not known (%s): checks are %s, " ..
-      "mode is %s until somebody says otherwise"):format(self.lost, self:checks(), self:mode() ==
-      "enable" and "drain" or self:mode()) or self.error and "not stored: " .. self.error
+   if self.lost then
+      local mode = self:mode()
+      if mode == "enable" then
+         mode = "drain"
+      end
+      return ("what was said of mode, on and off is not known (%s): checks are %s, mode is %s " ..
+         "until somebody says otherwise"):format(self.lost, self:checks(), mode)
+   end
+   return self.error and "not stored: " .. self.error
 end
 
 --- @param options { site, journal }

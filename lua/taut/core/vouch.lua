@@ -25,7 +25,9 @@ local PIECE_NS = 4000000 -- while Slurm's list came hundreds of checks ended: on
 local function leave_out_nodes(self, session, nodes, why)
    local is_out, kept, names = tables.set(nodes), {}, {}
    for _, t in ipairs(session.tests or {}) do
-      kept[#kept + 1] = not is_out[t.src] and not is_out[t.dst] and t or nil
+      if not is_out[t.src] and not is_out[t.dst] then
+         kept[#kept + 1] = t
+      end
    end
    for i, n in ipairs(nodes) do
       names[i], session.peers[n] = self.site.topo.nodes[n], nil
@@ -57,7 +59,9 @@ local function leave_out_strangers(self, session)
          leave_out_nodes(self, session, { n }, why)
       end
       is_job_sure = is_job_sure and (has_ticket or ok == false)
-      unknown[#unknown + 1] = ok == nil and n or nil
+      if ok == nil then
+         unknown[#unknown + 1] = n
+      end
    end
    return unknown, is_job_sure
 end

@@ -17,7 +17,10 @@ end
 
 --- Until when, in nanoseconds of loop.now_ns(); nil: it is alone, or not at all.
 function Acting:until_ns()
-   return self.is_ready and self.lease and self.lease:until_ns() or nil
+   if self.is_ready and self.lease then
+      return (self.lease:until_ns())
+   end
+   return nil
 end
 
 --- Is it one of several?
@@ -48,7 +51,10 @@ function Acting:why_not()
    elseif s.host and self.lease.token then
       return "it is taking over"
    end
-   return s.host and ("the tautd on %s acts"):format(s.host) or "nobody acts at the moment"
+   if s.host then
+      return ("the tautd on %s acts"):format(s.host)
+   end
+   return "nobody acts at the moment"
 end
 
 --- @return nil where it is alone; or { here, host = of who acts or nil, token, waiting, error,
@@ -83,7 +89,10 @@ function Acting:successor(active)
       and not lease.is_host(self.host, active) and waiting or nil
    local again = to ~= nil and to == self.wanted
    self.wanted = to
-   return again and to or nil
+   if again then
+      return to
+   end
+   return nil
 end
 
 --- @param options { controllers = hosts, host = which of them is this one }; nil: it is alone

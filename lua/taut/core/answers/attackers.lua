@@ -43,7 +43,9 @@ function attackers.open_ports(parts)
    local names, count = json.array {}, 0
    for name in pairs(parts.site.conf.node_ports == "root" and parts.cluster:user_ports() or {}) do
       count = count + 1
-      names[#names + 1] = count <= OPEN and name or nil
+      if count <= OPEN then
+         names[#names + 1] = name
+      end
    end
    table.sort(names)
    return { count = count, names = names }

@@ -31,6 +31,21 @@ local function describe_lost_rails(parts)
    return out
 end
 
+-- What is not as it should be with a node: the list that it belongs to, or nil.
+local function find_what_lacks(parts, name, is_usable)
+   local cl, topo = parts.cluster, parts.site.topo
+   if topo.away[topo.node_id[name]] then
+      return "away"
+   elseif not cl.nodes[name] then
+      return "not_in_slurm"
+   elseif is_usable and not cl.last_heard[name] then
+      return "never"
+   elseif is_usable and not cl.last_heard_for.job[name] then
+      return "no_job"
+   end
+   return nil
+end
+
 -- Nodes of the topology by what was heard of them; Slurm's that it does not have.
 local function describe_nodes(parts)
    local cl, topo = parts.cluster, parts.site.topo
@@ -39,11 +54,10 @@ local function describe_nodes(parts)
    local usable = 0
    for _, name in ipairs(topo.nodes) do
       local is_usable = cl:is_up(name)
-      usable = usable + (is_usable and 1 or 0)
-      local is_away = topo.away[topo.node_id[name]]
-      local which = is_away and "away" or not cl.nodes[name] and "not_in_slurm"
-         or is_usable and not cl.last_heard[name] and "never"
-         or is_usable and not cl.last_heard_for.job[name] and "no_job"
+      if is_usable then
+         usable = usable + 1
+      end
+      local which = find_what_lacks(parts, name, is_usable)
       if which then
          table.insert(lists[which], name)
       end
@@ -172,7 +186,9 @@ local function describe_sets(parts)
    end
    for _, row in ipairs(rows) do
       local adapts = topo:adapts(row.members[1])
-      chosen = chosen + (adapts and 1 or 0)
+      if adapts then
+         chosen = chosen + 1
+      end
       first = first or not adapts and row.name
    end
    return { count = #rows, links = links, adaptive = chosen,

@@ -15,7 +15,9 @@ local NO_SETTING = tables.set { "topology", "machine", "path", "hints", "renamed
 local function list_differing(here, there, prefix, list)
    local names = tables.keys(tables.copy(here))
    for name in pairs(there) do
-      names[#names + 1] = here[name] == nil and name or nil
+      if here[name] == nil then
+         names[#names + 1] = name
+      end
    end
    for _, name in ipairs(names) do
       local x, y = here[name], there[name]

@@ -16,7 +16,7 @@ local status = require "taut.core.answers.status"
 local tests = require "taut.core.answers.tests"
 
 local function answer_fabric(parts, args, who, uid, reply)
-   local params = type(args.args) == "table" and args.args or {}
+   local params = tables.or_empty(args.args)
    if not parts.followers.fabric then
       return reply(nil, "fabric: tautd does not sweep")
    elseif fabric_answers.is_privileged(args.what, params) and not parts.cluster:is_admin(uid) then
@@ -35,7 +35,7 @@ local function commands_of_rooms(parts)
          parts.observations:list(args, uid, function(job, fn) why:ask_job(job, uid, fn) end, reply)
       end },
       record = { true, function(args, _, _, reply)
-         local n, err = parts.events:record(type(args.events) == "table" and args.events or {})
+         local n, err = parts.events:record(tables.or_empty(args.events))
          reply(n and { taken = n }, err)
       end },
       fabric = { false, function(args, who, uid, reply)

@@ -10,7 +10,10 @@ local LOG_MAX = 10000
 local PAGES = { verdicts = "verdicts_from", before = "verdicts_before", actions = "actions_from" }
 
 local function number_or(value, fallback)
-   return type(value) == "number" and value == value and value or fallback
+   if type(value) == "number" and value == value then
+      return value
+   end
+   return fallback
 end
 
 -- `taut policy log`: the latest actions.

@@ -21,12 +21,16 @@ local function encode_rows(name, rows_to_come, running)
       local row = rows_to_come.row(i)
       rows[#rows + 1] = row and json.encode(row)
       if i % AT_ONCE == 0 then
-         parts[#parts + 1] = #rows > 0 and table.concat(rows, ",") or nil
+         if #rows > 0 then
+            parts[#parts + 1] = table.concat(rows, ",")
+         end
          rows = {}
          running:breathe()
       end
    end
-   parts[#parts + 1] = #rows > 0 and table.concat(rows, ",") or nil
+   if #rows > 0 then
+      parts[#parts + 1] = table.concat(rows, ",")
+   end
    return ('{"ok":true,"data":{"%s":[%s],%s}'):format(name, table.concat(parts, ","),
       json.encode(rows_to_come.rest):sub(2))
 end

@@ -95,8 +95,11 @@ local function make_verdict_rows(self)
    return { count = #topo.components, rest = rest, row = function(component)
       local state = self.diagnosis:state(component)
       local k = state ~= "unknown" and self.diagnosis:record(component)
-      return state ~= "unknown" and { component = topo.components[component], state = state,
-         left = k and k.left, loss = k and k.loss and k.loss.share } or nil
+      if state ~= "unknown" then
+         return { component = topo.components[component], state = state, left = k and k.left,
+            loss = k and k.loss and k.loss.share }
+      end
+      return nil
    end }
 end
 

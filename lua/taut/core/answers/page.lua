@@ -19,7 +19,9 @@ local DAYS = 92
 local function list_not_well(self)
    local list, left = {}, {}
    for c, k in self.diagnosis:each() do
-      list[#list + 1] = RANK[k.state] and c or nil
+      if RANK[k.state] then
+         list[#list + 1] = c
+      end
       left[c] = k.left or 1
    end
    table.sort(list, function(first, second)

@@ -15,7 +15,10 @@ local function list_names(list, names)
 end
 
 local function compress_nodes(topo, nodes)
-   return #nodes > 0 and hostlist.compress(list_names(nodes, topo.nodes)) or ""
+   if #nodes == 0 then
+      return ""
+   end
+   return (hostlist.compress(list_names(nodes, topo.nodes)))
 end
 
 -- Nodes that we drained because of these components.
@@ -25,7 +28,9 @@ local function list_drained_for(self, components)
       wanted[self.site.topo.components[c]] = true
    end
    for name, x in pairs(self.act:standing()) do
-      out[#out + 1] = wanted[x.component] and name or nil
+      if wanted[x.component] then
+         out[#out + 1] = name
+      end
    end
    table.sort(out)
    return out
@@ -78,8 +83,11 @@ local function release_all(self, names, who, fn)
    end
    for _, name in ipairs(names) do
       self.act:release(name, who, function(ok, err)
-         local list = ok and released or failed
-         list[#list + 1] = ok and name or err
+         if ok then
+            released[#released + 1] = name
+         else
+            failed[#failed + 1] = err
+         end
          left = left - 1
          if left == 0 then
             fn(released, failed)

@@ -88,7 +88,9 @@ local function place_survey(self, args, list, found)
    local list_of = self.cluster:partitions_of(list)
    local best = list_of[1]
    for _, p in ipairs(list_of) do
-      best = p.name == args.partition and p or best
+      if p.name == args.partition then
+         best = p
+      end
    end
    found.minutes = estimate_minutes(self, args, #list, best and best.max_minutes)
    if args.partition or not best then

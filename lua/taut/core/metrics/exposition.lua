@@ -25,12 +25,17 @@ local function format_number(value)
    if value ~= value then
       return "NaN"
    elseif value == math.huge or value == -math.huge then
-      return value > 0 and "+Inf" or "-Inf"
+      if value > 0 then
+         return "+Inf"
+      end
+      return "-Inf"
    elseif math.type(value) == "integer" then
       return tostring(value)
    end
-   return value % 1 == 0 and math.abs(value) < 1e15 and ("%d"):format(value)
-      or ("%.15g"):format(value)
+   if value % 1 == 0 and math.abs(value) < 1e15 then
+      return ("%d"):format(value)
+   end
+   return ("%.15g"):format(value)
 end
 
 local function format_labels(labels, everywhere)
@@ -45,7 +50,10 @@ local function format_labels(labels, everywhere)
    for i, name in ipairs(names) do
       parts[i] = ('%s="%s"'):format(name, escape_value(all[name]))
    end
-   return #parts > 0 and "{" .. table.concat(parts, ",") .. "}" or ""
+   if #parts > 0 then
+      return "{" .. table.concat(parts, ",") .. "}"
+   end
+   return ""
 end
 
 --- The text of a family.

@@ -12,7 +12,10 @@ local function find_router(topo, component)
       return topo:router(topo:node_of(component))
    end
    local from, to = topo:from(component), topo:to(component)
-   return #topo:on_router(from) == 0 and #topo:on_router(to) > 0 and to or from
+   if #topo:on_router(from) == 0 and #topo:on_router(to) > 0 then
+      return to
+   end
+   return from
 end
 
 -- What is not well at each switch: array of { router, left = the least, components = state → how

@@ -10,7 +10,10 @@ local RELEASES_MAX = 16
 
 --- The fabric of a component, where the machine has several; for a label.
 function named.fabric(topo, component)
-   return topo.fabrics and topo:fabric_of(component).name or nil
+   if topo.fabrics then
+      return topo:fabric_of(component).name
+   end
+   return nil
 end
 
 local function is_known(self, component)
@@ -69,10 +72,14 @@ end
 function named.known(self)
    local components, held = 0, 0
    for _, v in ipairs(list_decided(self)) do
-      components = components + (is_known(self, self.site.topo.components[v.c]) and 1 or 0)
+      if is_known(self, self.site.topo.components[v.c]) then
+         components = components + 1
+      end
    end
    for _, row in pairs(self.act:held_back()) do
-      held = held + (is_known(self, row.component) and 1 or 0)
+      if is_known(self, row.component) then
+         held = held + 1
+      end
    end
    return components, held
 end

@@ -86,8 +86,12 @@ local function count_like(set, request, key)
    local all, of_users, same = 0, 0, 0
    for other in pairs(set) do
       all = all + 1
-      of_users = of_users + (other.is_admin and 0 or 1)
-      same = same + (other[key] == request[key] and 1 or 0)
+      if not other.is_admin then
+         of_users = of_users + 1
+      end
+      if other[key] == request[key] then
+         same = same + 1
+      end
    end
    return all, of_users, same
 end
