@@ -46,7 +46,10 @@ local function count_bytes(was, now)
          bytes[side] = (bytes[side] or 0) + g.amount * times
       end
    end
-   return bytes.send and bytes.receive and bytes or nil
+   if bytes.send and bytes.receive then
+      return bytes
+   end
+   return nil
 end
 
 -- A node's part of each test on a rail: array of { result, ms, role, transport }; nil where one of
@@ -85,7 +88,10 @@ end
 -- A source with stamps of its own says itself what time its growth took; it may lag.
 local function seconds_between(was, now, seconds)
    local a, b = was.state.t, now.state.t
-   return type(a) == "number" and type(b) == "number" and b - a or seconds
+   if type(a) == "number" and type(b) == "number" then
+      return b - a
+   end
+   return seconds
 end
 
 local function add_foreign_bytes(tests, port, bytes, seconds)

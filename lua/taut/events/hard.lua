@@ -133,7 +133,10 @@ hard.HEAD_MAX = 14
 function hard.head(evidence)
    local make = HEADS[("%s %s"):format(evidence.via or evidence.source, evidence.what)]
    local ok, text = pcall(make or error, evidence) -- have and best come from outside
-   return ok and #text <= hard.HEAD_MAX and text:match "^[%g ]+$" or nil
+   if ok and #text <= hard.HEAD_MAX then
+      return text:match "^[%g ]+$"
+   end
+   return nil
 end
 
 --- What changed since the reading before.

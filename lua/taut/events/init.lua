@@ -259,9 +259,11 @@ end
 
 -- Only fields that others count on; what a database says may be damaged.
 local function repair_restored(evidence)
-   evidence.text = type(evidence.text) == "string" and evidence.text or "unknown"
-   evidence.what = type(evidence.what) == "string" and evidence.what or "unknown"
-   evidence.since = type(evidence.since) == "number" and evidence.since or 0
+   for field, fallback in pairs { text = "unknown", what = "unknown", since = 0 } do
+      if type(evidence[field]) ~= type(fallback) then
+         evidence[field] = fallback
+      end
+   end
    return evidence
 end
 

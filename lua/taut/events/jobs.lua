@@ -15,7 +15,9 @@ local function crosses_component(topo, nodes, component, budget)
    local step = math.max(1, pairs_all // budget)
    for i = 0, pairs_all - 1, step do
       local a, b = i // (n - 1), i % (n - 1)
-      b = b >= a and b + 1 or b
+      if b >= a then
+         b = b + 1
+      end
       if topo:crosses(nodes[a + 1], nodes[b + 1], component) then
          return true
       end
@@ -55,7 +57,9 @@ function jobs.over(cluster, topo, component, from, to)
    for _, id in ipairs(tables.keys(cluster.jobs)) do
       local seen = cluster.seen_running[id] or {}
       since[id] = math.min(cluster.jobs[id].added, (seen.start or math.huge) - loop.ahead())
-      ids[#ids + 1] = since[id] >= from and since[id] <= to and id or nil
+      if since[id] >= from and since[id] <= to then
+         ids[#ids + 1] = id
+      end
    end
    return tables.map(list_on_link(cluster, topo, ids, component), function(id)
       return { id = id, since = since[id] }

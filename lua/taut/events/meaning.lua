@@ -7,7 +7,10 @@ local meaning = {}
 --- The entry of a counter; nil for one that no catalogue has, and for a state.
 function meaning.entry(source, name)
    local entry = counters.of(source, name)
-   return entry and not entry.state and entry or nil
+   if entry and not entry.state then
+      return entry
+   end
+   return nil
 end
 
 -- Counters that the catalogue does not know, by what such names usually say.
@@ -17,7 +20,10 @@ local function guess_kind(name)
    elseif name:find "stall" or name:find "wait" or name:find "pause" then
       return "stall"
    end
-   return name:find "bytes" and "bytes" or nil
+   if name:find "bytes" then
+      return "bytes"
+   end
+   return nil
 end
 
 --- What a counter's growth adds to: "bytes", "error", "stall", or nil.

@@ -17,13 +17,19 @@ local function find_gemini(topo, name)
    local place = topo.layout and cabinets.parse(name)
    local r = place and topo.layout.router_of(place)
    -- a Gemini that the machine does not have has a place, too
-   return r and topo.router_name[r] and topo.layout.cname(r) == name and r or nil
+   if r and topo.router_name[r] and topo.layout.cname(r) == name then
+      return r
+   end
+   return nil
 end
 
 local function find_port(topo, router, port)
    local name = router and topo.router_name[router] and ("%s/%s"):format(topo.router_name[router],
       port)
-   return name and topo.component_id[name] and name or nil
+   if name and topo.component_id[name] then
+      return name
+   end
+   return nil
 end
 
 -- A node's tx and rx; of several rails nobody knows which is meant.
@@ -42,7 +48,10 @@ local function list_of_interface(observation, topo, rails)
    local rail = rails and observation.at.interface and rails[observation.at.interface]
    if rail and (topo.rails or 1) > 1 then
       local name = ("%s:%d"):format(observation.node, rail)
-      return topo.component_id[name .. "/tx"] and { name .. "/tx", name .. "/rx" } or {}
+      if topo.component_id[name .. "/tx"] then
+         return { name .. "/tx", name .. "/rx" }
+      end
+      return {}
    elseif rail or not rails or not (observation.at.interface or observation.at.pci)
       or observation.left == 1 then
       return list_endpoints(topo, observation.node)
@@ -55,7 +64,10 @@ local function strip_domain(topo, host)
       return host
    end
    local short = host:match "^([^.]+)%."
-   return short and topo.node_id[short] and short or host
+   if short and topo.node_id[short] then
+      return short
+   end
+   return host
 end
 
 local function name_gemini(observation, topo)
@@ -107,8 +119,8 @@ local function name_plane(observation, topo)
    local back = name and topo:opposite(topo.component_id[name])
    for i, c in ipairs(observation.components or {}) do
       if not topo.component_id[c] then
-         observation.components[i] = c == observation.port and name or back
-            and topo.components[back] or c
+         observation.components[i] = c == observation.port and name
+            or back and topo.components[back] or c
       end
    end
 end

@@ -3,6 +3,7 @@
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local loop = require "taut.loop"
+local tables = require "taut.base.tables"
 
 local observations = {}
 local Observations = {}
@@ -25,7 +26,7 @@ end
 -- A stored row as an observation again; jobs only where the caller may see them.
 local function unpack_row(row, topo, with_jobs)
    local o = row.more and json.decode(row.more) or {}
-   o = type(o) == "table" and o or {}
+   o = tables.or_empty(o)
    o.source, o.from, o.to, o.seconds = row.source, row.begin, row.time, row.seconds
    o.jump = row.jump
    o.scope, o.node, o.what, o.class, o.amount = row.scope, row.node, row.what, row.class, row.amount

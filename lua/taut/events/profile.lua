@@ -14,7 +14,9 @@ local PARTNERS = 16   -- of each node in the estimate of background traffic
 local function sum_rails_Bps(topo, node)
    local sum = 0
    for _, c in ipairs(topo:ports(node)) do
-      sum = sum + (topo:kind(c) == "tx" and topo.capacity[c] or 0)
+      if topo:kind(c) == "tx" then
+         sum = sum + topo.capacity[c]
+      end
    end
    return sum
 end
@@ -29,7 +31,10 @@ local function injection_Bps(topo, nodes)
             or topo.capacity[topo.tx[n]] * topo.rails), count + 1
       end
    end
-   return count > 0 and sum / count or nil
+   if count > 0 then
+      return sum / count
+   end
+   return nil
 end
 
 --- What the growth of a job's counters says.

@@ -92,7 +92,10 @@ local function find_sent_Bps(self, topo, job, node)
    if p then
       return p.share >= profile.HEAVY and p.sent_Bps or 0
    end
-   return named and ASSUMED * topo.capacity[topo:ports(node)[1] or topo.tx[node]] or 0
+   if named then
+      return ASSUMED * topo.capacity[topo:ports(node)[1] or topo.tx[node]]
+   end
+   return 0
 end
 
 --- Is it known what a running job sends?
@@ -120,7 +123,9 @@ local function sum_traffic(topo, list)
    end
    for own, pairs_list in pairs(of) do
       for c, Bps in ipairs(#pairs_list > 0 and (load_rails.pairs(own, pairs_list)) or {}) do
-         map[own.fabric and topo:of_part(own.fabric, c) or c] = Bps > 0 and Bps or nil
+         if Bps > 0 then
+            map[own.fabric and topo:of_part(own.fabric, c) or c] = Bps
+         end
       end
    end
    return map

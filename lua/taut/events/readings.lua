@@ -71,7 +71,11 @@ end
 function readings.pack(reading)
    local ports = {}
    for key, p in pairs(reading.ports) do
-      ports[key] = p.kept and p or pack_findings(p)
+      if p.kept then
+         ports[key] = p
+      else
+         ports[key] = pack_findings(p)
+      end
    end
    return { time = reading.time, mono = reading.mono, host_boot = reading.host_boot,
       boot = reading.boot, purpose = reading.purpose, job = reading.job,
@@ -122,8 +126,11 @@ local function describe_growth(was, now)
       amounts[name] = g.amount
    end
    amounts = drop_zeros(now.source, amounts)
-   return (next(amounts) or note) and { interface = now.name, source = now.source,
-      counters = json.encode(amounts), note = note } or nil
+   if next(amounts) or note then
+      return { interface = now.name, source = now.source, counters = json.encode(amounts),
+         note = note }
+   end
+   return nil
 end
 
 local function list_growth(first, last)

@@ -40,8 +40,11 @@ end
 function recent.add(list, entry, growth, window)
    if not window.since then
       local class, limit = counters.judge(entry, growth.amount)
-      return class ~= "harmless" and { class = class, limit = limit, amount = growth.amount,
-         at_least = growth.at_least, from = window.from } or nil
+      if class ~= "harmless" then
+         return { class = class, limit = limit, amount = growth.amount, at_least = growth.at_least,
+            from = window.from }
+      end
+      return nil
    end
    list[#list + 1] = { since = window.since, till = window.till, from = window.from,
       amount = growth.amount, at_least = growth.at_least }

@@ -3,6 +3,7 @@
 local clock = require "taut.base.clock"
 local json = require "taut.json"
 local loop = require "taut.loop"
+local tables = require "taut.base.tables"
 
 local samples = {}
 
@@ -11,14 +12,17 @@ local samples = {}
 -- @param placed of topology/fabrics/rails.lua, where rails are not places in the node's list
 function samples.rails(greeting, placed)
    local map, any = {}, false
-   for i, e in ipairs(placed or type(greeting.endpoints) == "table" and greeting.endpoints or {}) do
+   for i, e in ipairs(placed or tables.or_empty(greeting.endpoints)) do
       if type(e) == "table" and type(e["if"]) == "string" then
          map[e["if"]], any = i, true
          local device = e["if"]:match "^[^:]*"
          map[device] = map[device] or i
       end
    end
-   return any and map or nil
+   if any then
+      return map
+   end
+   return nil
 end
 
 --- A row for the store, with this host's boot: the monotonic clock of another one cannot be

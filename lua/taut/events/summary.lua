@@ -2,6 +2,7 @@
 --- What the counters of one job's nodes say together: bytes, errors, stalls, the worst node.
 local json = require "taut.json"
 local meaning = require "taut.events.meaning"
+local tables = require "taut.base.tables"
 
 local summary = {}
 
@@ -49,7 +50,7 @@ local function sum_per_node(rows)
       if g.note then
          node.notes[#node.notes + 1] = ("%s %s"):format(g.interface, g.note)
       end
-      for name, amount in pairs(type(g.counters) == "table" and g.counters or {}) do
+      for name, amount in pairs(tables.or_empty(g.counters)) do
          if type(amount) == "number" then
             add_counter(node, g.source, name, amount)
          end
@@ -98,7 +99,9 @@ function summary.of(rows)
       s.nodes, s.seconds = s.nodes + 1, math.max(s.seconds, node.seconds)
       s.sent, s.received = s.sent + node.sent, s.received + node.received
       s.errors = s.errors + node.errors
-      s.segments = node.segments and (s.segments or 0) + node.segments or s.segments
+      if node.segments then
+         s.segments = (s.segments or 0) + node.segments
+      end
       add_amounts(s.by_error, node.worst)
       add_amounts(s.stalls, node.stalls)
       if node.errors > 0 and (not s.worst or node.errors > s.worst.errors) then
@@ -127,7 +130,9 @@ function summary.of_job(rows)
       restart = math.max(restart, g.restart or 0)
    end
    for _, g in ipairs(rows) do
-      last[#last + 1] = (g.restart or 0) == restart and g or nil
+      if (g.restart or 0) == restart then
+         last[#last + 1] = g
+      end
    end
    local s = summary.of(last)
    if s then

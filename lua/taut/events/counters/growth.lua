@@ -46,7 +46,10 @@ function growth.of(entry, was, now, wide)
    local full = counters.full(entry, wide)
    local at_top = full == "saturates" and now >= counters.top(entry, wide)
    if now == was then
-      return at_top and { saturated = true } or STILL
+      if at_top then
+         return { saturated = true }
+      end
+      return STILL
    elseif now > was then
       return { amount = now - was, at_least = at_top or nil, saturated = at_top or nil }
    end
@@ -62,7 +65,10 @@ local function grow_unknown(was, now)
    if now == was then
       return STILL
    end
-   return now > was and { amount = now - was } or { reset = true }
+   if now > was then
+      return { amount = now - was }
+   end
+   return { reset = true }
 end
 
 -- Did everything that had counted begin anew?  Then the driver was loaded again, or the device
@@ -102,7 +108,10 @@ function growth.interface(counts, was, now)
          grown[name] = nil
       end
    end
-   return grown, restarted and "reload" or fell and "reset" or nil
+   if restarted then
+      return grown, "reload"
+   end
+   return grown, fell and "reset" or nil
 end
 
 --- What all counters of one port grew by.

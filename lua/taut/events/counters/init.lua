@@ -73,7 +73,10 @@ counters.kinds, counters.counts = {}, {}
 -- is too much.
 local function telling_kind(entry)
    if entry.unit == "text" or entry.state then
-      return entry.unit == "text" and told.TEXT or told.STATE
+      if entry.unit == "text" then
+         return told.TEXT
+      end
+      return told.STATE
    elseif entry.class == "traffic" and entry.full == "saturates" and entry.width < 63 then
       assert((1 << entry.width) - 1 == told.SATURATING_TOP, "taut.readings knows one top only")
       return told.SATURATING
@@ -81,7 +84,10 @@ local function telling_kind(entry)
       return told.TRAFFIC
    end
    local is_quiet = entry.class == "harmless" or entry.class == "congestion" and not entry.limits
-   return is_quiet and told.HARMLESS or told.COUNT
+   if is_quiet then
+      return told.HARMLESS
+   end
+   return told.COUNT
 end
 
 -- Each HELLO asks for all its counters: node's source → name → { entry, source in the catalogue }.
@@ -95,7 +101,9 @@ for source, list in pairs(counters.node) do
    end
    for name, found in pairs(names) do
       kinds[name] = telling_kind(found[1])
-      counts[name] = not found[1].state and found[1] or nil
+      if not found[1].state then
+         counts[name] = found[1]
+      end
    end
    by_node[source], counters.kinds[source], counters.counts[source] = names, kinds, counts
 end
@@ -114,7 +122,10 @@ end
 -- @param wide whether the wider form was read
 function counters.top(entry, wide)
    local width = wide and entry.wide and entry.wide.width or entry.width
-   return width >= 63 and math.maxinteger or (1 << width) - 1
+   if width >= 63 then
+      return math.maxinteger
+   end
+   return (1 << width) - 1
 end
 
 function counters.full(entry, wide)

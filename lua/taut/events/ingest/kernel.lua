@@ -78,7 +78,10 @@ local function find_link_change(record)
       if record.becomes == "ACTIVE" then
          return "up"
       end
-      return OPA_UP[record.was] and not OPA_UP[record.becomes] and "down" or nil
+      if OPA_UP[record.was] and not OPA_UP[record.becomes] then
+         return "down"
+      end
+      return nil
    end
    return record.change
 end

@@ -53,13 +53,18 @@ local function find_guid_in_gid(text)
    local tail = text:match "::(.*)$" or text:match ":(%x*:%x*:%x*:%x*)$" or ""
    local groups = {}
    for group in tail:gmatch "%x+" do
-      groups[#groups + 1] = #group <= 4 and ("0"):rep(4 - #group) .. group or nil
+      if #group <= 4 then
+         groups[#groups + 1] = ("0"):rep(4 - #group) .. group
+      end
    end
    if #groups > 4 then
       groups = table.move(groups, #groups - 3, #groups, 1, {})
    end
    local digits = table.concat(groups)
-   return #groups > 0 and "0x" .. ("0"):rep(16 - #digits) .. digits or nil
+   if #groups > 0 then
+      return "0x" .. ("0"):rep(16 - #digits) .. digits
+   end
+   return nil
 end
 
 local function observe_notice(record)
