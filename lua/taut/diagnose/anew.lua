@@ -23,7 +23,10 @@ anew.began = void_runs
 -- @return changes that follow
 function anew.learn(self, tests, now)
    local moved = self.learned and self.learned:take(tests, now) or {}
-   return #moved > 0 and void_runs(self, moved, now) or {}
+   if #moved == 0 then
+      return {}
+   end
+   return (void_runs(self, moved, now))
 end
 
 --- An administrator says that what is learned is to be learned anew (learned.lua).

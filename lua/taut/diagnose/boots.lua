@@ -27,7 +27,9 @@ end
 function boots.news(known, peers)
    local list = {}
    for n, peer in pairs(peers or {}) do
-      list[#list + 1] = peer.boot and peer.boot ~= known[n] and n or nil
+      if peer.boot and peer.boot ~= known[n] then
+         list[#list + 1] = n
+      end
    end
    table.sort(list)
    return list

@@ -182,7 +182,9 @@ function Diagnosis:observe(tests, now)
    local more = busy.confirm(self, confirming)
    table.move(self.sets.touched, 1, #self.sets.touched, #more + 1, more)
    for _, c in ipairs(more) do
-      touched[#touched + 1] = not looked_at[c] and c or nil
+      if not looked_at[c] then
+         touched[#touched + 1] = c
+      end
       looked_at[c], set[c] = true, true
    end
    local changes = self:judge(touched, now)
@@ -233,7 +235,10 @@ function Diagnosis:forget(component, now, probation_s, changes)
    local k = self:component(component)
    self.evidence:forget(component)
    local over = self.sets:forget(component)
-   k.probation_until = probation_s and probation_s > 0 and now + probation_s or nil
+   k.probation_until = nil
+   if probation_s and probation_s > 0 then
+      k.probation_until = now + probation_s
+   end
    changes = changes or {}
    settle.well(self, component, now, changes)
    settle.untested(self, component, changes)

@@ -15,8 +15,10 @@ function jobs.missing(self, component, record, case, now)
    if job then
       record.load = { job = job.id, at = now }
    end
-   return record.load and case.last <= record.load.at
-      and { what = "job", has = record.load.job } or nil
+   if record.load and case.last <= record.load.at then
+      return { what = "job", has = record.load.job }
+   end
+   return nil
 end
 
 return jobs

@@ -9,6 +9,7 @@
 -- component is `unknown`.  Once `learn_share` of a class has been seen, its value stands: a change
 -- of all of them is for an administrator to accept (`taut relearn`).
 local json = require "taut.json"
+local tables = require "taut.base.tables"
 local unknown = require "taut.topology.unknown"
 
 local learned = {}
@@ -43,7 +44,9 @@ local function take_test(self, component, test)
    end
    local had = best.second >= 0
    if note_best(best, test.bw_Bps) then
-      class.seen = class.seen + (best.second >= 0 and not had and 1 or 0)
+      if best.second >= 0 and not had then
+         class.seen = class.seen + 1
+      end
       class.is_news = true
    end
 end
@@ -62,7 +65,10 @@ end
 local function find_median(list)
    local n = #list
    table.sort(list)
-   return n % 2 == 1 and list[n // 2 + 1] or (list[n // 2] + list[n // 2 + 1]) / 2
+   if n % 2 == 1 then
+      return list[n // 2 + 1]
+   end
+   return (list[n // 2] + list[n // 2 + 1]) / 2
 end
 
 -- Median and spread (median distance from it, as a share) of what a class's components showed.
@@ -70,7 +76,9 @@ local function find_middle(self, class)
    local list, off = {}, {}
    for _, c in ipairs(class.members) do
       local v = self.best[c] and self.best[c].second or -1
-      list[#list + 1] = v >= 0 and v or nil
+      if v >= 0 then
+         list[#list + 1] = v
+      end
    end
    local m = find_median(list)
    for i, v in ipairs(list) do
@@ -185,7 +193,10 @@ end
 function Learned:take_changed()
    local has_changed = self.changed
    self.changed = nil
-   return has_changed and self:kept() or nil
+   if has_changed then
+      return self:kept()
+   end
+   return nil
 end
 
 --- What a restart has to survive: array of plain tables.
@@ -211,7 +222,10 @@ function Learned:pack_shown(list, last)
          table.move({ c, best.second, best.first }, 1, 3, #out + 1, out)
       end
    end
-   return #out > 0 and out or nil
+   if #out > 0 then
+      return out
+   end
+   return nil
 end
 
 local function is_number_within(value, most)
@@ -220,7 +234,7 @@ end
 
 --- Take over what was kept; what is damaged, or of a class that is not learned now, is left out.
 function Learned:restore(list)
-   for _, k in ipairs(type(list) == "table" and list or {}) do
+   for _, k in ipairs(tables.or_empty(list)) do
       local class = type(k) == "table" and self.classes[k.class]
       if class and is_number_within(k.n, #class.members) then
          class.spread = is_number_within(k.spread, 1e9) and k.spread or nil
@@ -241,7 +255,12 @@ local function restore_best(self, component, second, first)
    local class = self.of[component]
    if class and is_number_within(first, 1e18) and type(second) == "number" and second <= first then
       local had = self.best[component]
-      class.seen = class.seen + ((second >= 0 and 1 or 0) - (had and had.second >= 0 and 1 or 0))
+      if second >= 0 then
+         class.seen = class.seen + 1
+      end
+      if had and had.second >= 0 then
+         class.seen = class.seen - 1
+      end
       class.is_news = true
       self.best[component] = { first = first, second = math.max(-1, second) }
    end
@@ -251,7 +270,7 @@ end
 -- @param map number of a component then → now; nil: the same
 function Learned:restore_shown(list, map)
    for i = 1, #list - 2, 3 do
-      restore_best(self, map and map[list[i]] or not map and list[i], list[i + 1], list[i + 2])
+      restore_best(self, tables.renumbered(map, list[i]), list[i + 1], list[i + 2])
    end
 end
 

@@ -16,7 +16,10 @@ local loss = {}
 --   far, senders, receivers } of taut.evidence
 function loss.case(self, component)
    local case = self.evidence:loss_case(component)
-   return case and case.share > 0 and case or nil
+   if case and case.share > 0 then
+      return case
+   end
+   return nil
 end
 
 --- Are the losses worth a suspicion?
@@ -31,7 +34,9 @@ end
 local function find_newest_ends(self, component)
    local newest
    for _, t in ipairs(self.evidence:loss_run(component)) do
-      newest = t.is_at and t or newest
+      if t.is_at then
+         newest = t
+      end
    end
    return newest and newest.src, newest and newest.dst
 end

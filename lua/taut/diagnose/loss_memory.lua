@@ -4,6 +4,7 @@
 -- A test stands in the runs of several components, and is one again; what it crossed are numbers of
 -- components.  Where components have other numbers by now a map says which.
 local low_tests = require "taut.diagnose.low_tests"
+local tables = require "taut.base.tables"
 
 local loss_memory = {}
 
@@ -61,7 +62,10 @@ local function resolve_ends(test, context)
       or test.src
    test.first_dst = test.first_dst and context.topo.node_id[context.node(test.first_dst)]
       or test.dst
-   return test.src and test.dst and test or nil
+   if test.src and test.dst then
+      return test
+   end
+   return nil
 end
 
 -- Whole numbers, none of them negative.
@@ -81,7 +85,7 @@ end
 
 local function unpack_list(list, names, context)
    local out = {}
-   for _, t in ipairs(type(list) == "table" and list or {}) do
+   for _, t in ipairs(tables.or_empty(list)) do
       low_tests.check_numbers(t, names)
       check_counts(t, { "rail", "links", "tested", "event", "low_spells", "wide_spells" })
       if (t.rail or 1) < 1 or (t.rail or 1) > (context.topo.rails or 1) then
@@ -118,14 +122,18 @@ end
 -- What a test crossed, by today's numbers; nil where something of it is no more.
 local function renumber_crossed(list, context)
    local on = {}
-   for i, c in ipairs(type(list) == "table" and list or {}) do
-      on[i] = math.type(c) == "integer" and (context.map and context.map[c]
-         or not context.map and c) or nil
+   for i, c in ipairs(tables.or_empty(list)) do
+      if math.type(c) == "integer" then
+         on[i] = tables.renumbered(context.map, c)
+      end
       if not on[i] or not context.topo.components[on[i]] then
          return nil
       end
    end
-   return #on > 0 and on or nil
+   if #on > 0 then
+      return on
+   end
+   return nil
 end
 
 --- What pack() left in the table of a component.

@@ -56,17 +56,28 @@ function low_tests.check_numbers(fields, names)
    end
 end
 
+local function number_or(value, fallback)
+   if type(value) == "number" then
+      return value
+   end
+   return fallback
+end
+
 -- What pack made of a map; components that are none any more are left out.
 local function restore_map(list, topo, map)
    local out = {}
-   for i = 1, type(list) == "table" and #list - 1 or 0, 2 do
-      local c, v = map and map[list[i]] or not map and list[i], list[i + 1]
+   list = tables.or_empty(list)
+   for i = 1, #list - 1, 2 do
+      local c, v = tables.renumbered(map, list[i]), list[i + 1]
       if math.type(c) == "integer" and topo.components[c]
          and (v == true or type(v) == "number") then
          out[c] = v
       end
    end
-   return next(out) and out or nil
+   if next(out) then
+      return out
+   end
+   return nil
 end
 
 -- The ends of a test; nil where the topology no longer has a node, or a route between them.
@@ -98,7 +109,8 @@ local function still_stands(test, spoken, context)
       return true
    end
    local set = list_crossed(test, context.topo)
-   for i = 1, type(spoken) == "table" and #spoken - 1 or 0, 2 do
+   spoken = tables.or_empty(spoken)
+   for i = 1, #spoken - 1, 2 do
       if not set[context.map[spoken[i]] or 0] then
          return false
       end
@@ -120,12 +132,15 @@ function low_tests.unpack_run(list, context, is_of_verdict)
    for _, t in ipairs(list) do
       low_tests.check_numbers(t, NUMBERS)
       local spoken = t.on
-      t.share = type(t.share) == "number" and t.share or t.ratio
+      t.share = number_or(t.share, t.ratio)
       t.on = restore_map(t.on, context.topo, context.map)
       t.acks = restore_map(t.acks, context.topo, context.map)
       for _, f in ipairs(OF_A_RUN) do
          local c = math.type(t[f]) == "integer" and t[f]
-         t[f] = c and (context.map and context.map[c] or not context.map and c) or nil
+         t[f] = nil
+         if c then
+            t[f] = tables.renumbered(context.map, c)
+         end
       end
       out[#out + 1] = resolve_ends(t, context)
          and (is_of_verdict or still_stands(t, spoken, context)) and t or nil
@@ -144,10 +159,6 @@ function low_tests.shared(test, context)
 end
 
 ---------------------------------------------------------------- into the runs
-
-local function number_or(value, fallback)
-   return type(value) == "number" and value or fallback
-end
 
 local function begin_restored(test)
    return { id = test.id, event = test.event, time = test.time, src = test.src, dst = test.dst,

@@ -6,6 +6,7 @@ local low_tests = require "taut.diagnose.low_tests"
 local member = require "taut.diagnose.sets.member"
 local records = require "taut.diagnose.record"
 local slow_whole = require "taut.report.slow_whole"
+local tables = require "taut.base.tables"
 
 local memory = {}
 
@@ -41,7 +42,10 @@ local function pack_spent(spent, topo)
    for n, times in pairs(spent or {}) do
       list[#list + 1], list[#list + 2] = topo.nodes[n], times
    end
-   return #list > 0 and list or nil
+   if #list > 0 then
+      return list
+   end
+   return nil
 end
 
 local function pack_fields(record, seen)
@@ -112,14 +116,18 @@ local function unpack_rivals(list, context)
    for _, r in ipairs(list or {}) do
       r.component = context.topo.component_id[context.name(r.component)]
       check_numbers(r, { "rest", "same" })
-      out[#out + 1] = r.component and r or nil
+      if r.component then
+         out[#out + 1] = r
+      end
    end
    return out
 end
 
 local function number_of_now(component, context)
-   return math.type(component) == "integer" and (context.map and context.map[component]
-      or not context.map and component) or nil
+   if math.type(component) == "integer" then
+      return tables.renumbered(context.map, component)
+   end
+   return nil
 end
 
 -- What is damaged is left out, and found anew with the next test.
@@ -147,13 +155,17 @@ end
 
 local function unpack_spent(list, context)
    local spent = {}
-   for i = 1, type(list) == "table" and #list - 1 or 0, 2 do
+   list = tables.or_empty(list)
+   for i = 1, #list - 1, 2 do
       local n = context.topo.node_id[context.node(list[i])]
       if n and math.type(list[i + 1]) == "integer" then
          spent[n] = list[i + 1]
       end
    end
-   return next(spent) and spent or nil
+   if next(spent) then
+      return spent
+   end
+   return nil
 end
 
 -- A table with these numbers, or nil where it is none.
@@ -165,8 +177,10 @@ local function check_table(numbered, names)
 end
 
 local function check_number_list(list)
-   list = type(list) == "table" and list or nil
-   for i = 1, #(list or {}) do
+   if type(list) ~= "table" then
+      return nil
+   end
+   for i = 1, #list do
       check_numbers(list, { i })
    end
    return list
@@ -191,14 +205,17 @@ local function unpack_more(record, context)
    record.hard = check_table(record.hard, { "left" })
    record.glimpses, record.took = unpack_glimpses(record.glimpses), check_number_list(record.took)
    record.flows = member.unpack(record.flows, context)
-   record.more = type(record.more) == "table" and record.more or {}
+   record.more = tables.or_empty(record.more)
 end
 
 -- Low tests, of how many: kept where there are any.
 local function unpack_counts(low, of)
    local is_so = math.type(low) == "integer" and math.type(of) == "integer" and low >= 0
       and of >= low and of < 1 << 32
-   return is_so and low or 0, is_so and of or 0
+   if is_so then
+      return low, of
+   end
+   return 0, 0
 end
 
 local function unpack_record(record, context)

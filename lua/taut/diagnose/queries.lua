@@ -12,11 +12,19 @@ local queries = {}
 
 ---------------------------------------------------------------- components
 
+-- What a component is of which no record says anything.
+local function state_by_tests(self, component)
+   if self.evidence:cleared(component) > -math.huge then
+      return "ok"
+   end
+   return "unknown"
+end
+
 --- The diagnosis's own record of a component (record.lua), begun where there is none.
 function queries:component(component)
    local k = self.records[component]
    if not k then
-      k = records.new(self.evidence:cleared(component) > -math.huge and "ok" or "unknown")
+      k = records.new(state_by_tests(self, component))
       self.records[component] = k
    end
    return k
@@ -64,7 +72,7 @@ function queries:state(component)
    if k and k.state ~= "unknown" then
       return k.state
    end
-   return self.evidence:cleared(component) > -math.huge and "ok" or "unknown"
+   return state_by_tests(self, component)
 end
 
 -- Links that no test can reach, since the nodes of their leaf are away, and for which
@@ -75,7 +83,9 @@ local function count_unreached(self, has)
    end
    local n, in_sets = 0, select(2, self.sets:in_place_of_links())
    for _, c in ipairs(self.topo.unreached) do
-      n = n + ((in_sets[c] or has(c)) and 0 or 1)
+      if not in_sets[c] and not has(c) then
+         n = n + 1
+      end
    end
    return n
 end
@@ -94,7 +104,7 @@ function queries:count_states()
    local n = { ok = cleared, suspect = 0, slow = 0, lossy = 0, failed = 0,
       unknown = #self.topo.components - self.topo:absent() - cleared }
    local function move_count(component)
-      local without = self.evidence:cleared(component) > -math.huge and "ok" or "unknown"
+      local without = state_by_tests(self, component)
       local state = self:state(component)
       n[without] = n[without] - 1
       n[state] = n[state] + 1
@@ -251,7 +261,9 @@ function queries:unknown_in_sets()
    local n, links = 0, select(2, self.sets:in_place_of_links())
    for c in pairs(links) do
       local is_known = self.records[c] or self.evidence:cleared(c) > -math.huge
-      n = n + (is_known and self:state(c) ~= "unknown" and 0 or 1)
+      if not (is_known and self:state(c) ~= "unknown") then
+         n = n + 1
+      end
    end
    return n
 end
@@ -264,11 +276,16 @@ function queries:covered(covered, seconds, now)
    local all, fresh = #self.topo.components, 0
    local rows, _, hidden = self:sets_in_place_of_links()
    for _, row in ipairs(rows) do
-      fresh = fresh + (row.last and row.last >= now - seconds and 1 or 0)
+      if row.last and row.last >= now - seconds then
+         fresh = fresh + 1
+      end
    end
    local count = all - self.topo:absent() - hidden + #rows - count_unreached(self,
       function(component) return covered:tested(component) >= now - seconds end)
-   return count > 0 and math.min(1, (covered:share(all, seconds, now) * all + fresh) / count) or 1
+   if count > 0 then
+      return math.min(1, (covered:share(all, seconds, now) * all + fresh) / count)
+   end
+   return 1
 end
 
 --- The same of one of several fabrics; and how many components and sets it is a share of.
@@ -280,14 +297,20 @@ function queries:covered_of(fabric, covered, seconds, now)
    for c = 1, #topo.components do
       if topo:fabric_of(c) == fabric and topo:is_there(c) and not hidden[c] then
          local is_fresh = covered:tested(c) >= now - seconds
-         count = count + ((is_fresh or not out[c]) and 1 or 0)
-         fresh = fresh + (is_fresh and 1 or 0)
+         if is_fresh or not out[c] then
+            count = count + 1
+         end
+         if is_fresh then
+            fresh = fresh + 1
+         end
       end
    end
    for _, row in ipairs(rows) do
       if topo:fabric_of(row.members[1]) == fabric then
          count = count + 1
-         fresh = fresh + (row.last and row.last >= now - seconds and 1 or 0)
+         if row.last and row.last >= now - seconds then
+            fresh = fresh + 1
+         end
       end
    end
    return count > 0 and fresh / count or 1, count
@@ -307,7 +330,10 @@ end
 
 --- How many spells of sets were weighed; nil where no route has sets.
 function queries:set_spells()
-   return self.has_sets and self.sets.closed or nil
+   if self.has_sets then
+      return self.sets.closed
+   end
+   return nil
 end
 
 --- What a store should keep of sets.

@@ -18,8 +18,10 @@ end
 
 -- What it is slow with as a whole, as long as that was so when it was last looked at.
 local function words_of_whole(record)
-   return record.state == "suspect" and not record.missing and record.whole
-      and (slow_whole.text(record.whole)) or nil
+   if record.state == "suspect" and not record.missing and record.whole then
+      return (slow_whole.text(record.whole))
+   end
+   return nil
 end
 
 local MISSING = {
@@ -84,7 +86,10 @@ local function format_percent(share)
 end
 
 local function format_count(count, word)
-   return count == 1 and ("1 %s"):format(word) or ("%d %ss"):format(count, word)
+   if count == 1 then
+      return ("1 %s"):format(word)
+   end
+   return ("%d %ss"):format(count, word)
 end
 
 local function format_seconds(seconds)
@@ -108,7 +113,9 @@ end
 local function list_at_ceiling(self, run, case)
    local list = {}
    for _, t in ipairs(run) do
-      list[#list + 1] = t.share >= case.best * (1 - self.s.ceiling) and t or nil
+      if t.share >= case.best * (1 - self.s.ceiling) then
+         list[#list + 1] = t
+      end
    end
    return list
 end

@@ -82,8 +82,11 @@ end
 function recurring.rival(self, component)
    local other = find_rival(self, component)
    local own = other and self.evidence:recurrence(other)
-   return other and { component = other, rest = 0, same = 1,
-      score = own and own.score or self.evidence:score(other) } or nil
+   if other then
+      return { component = other, rest = 0, same = 1,
+         score = own and own.score or self.evidence:score(other) }
+   end
+   return nil
 end
 
 --- What is kept of a verdict.

@@ -35,6 +35,14 @@ local function set_state(self, component, state, now, changes)
    end
 end
 
+-- What is left of a component says how it is called.
+local function name_state(self, left)
+   if left < self.s.failed then
+      return "failed"
+   end
+   return "slow"
+end
+
 -- It explains tests, which stand in the runs of others, too.
 local function name_component(self, component, left)
    for _, other in ipairs(self.evidence:name(component, left)) do
@@ -53,7 +61,7 @@ local function become_slow(self, component, record, case, now, changes)
       last_cleared = { at = seen.cleared_at, by = seen.cleared_by } })
    self.evidence:explain_bouts(component)
    name_component(self, component, record.left)
-   set_state(self, component, left < self.s.failed and "failed" or "slow", now, changes)
+   set_state(self, component, name_state(self, left), now, changes)
 end
 
 -- It comes and goes.
@@ -62,7 +70,7 @@ local function become_recurring(self, component, record, case, now, changes)
    self.evidence:explain_bouts(component)
    name_component(self, component, record.left)
    self.evidence:name_recurring(component, true)
-   set_state(self, component, case.share < self.s.failed and "failed" or "slow", now, changes)
+   set_state(self, component, name_state(self, case.share), now, changes)
 end
 
 -- It loses a share of what it carries.
@@ -83,7 +91,9 @@ function settle.well(self, component, now, changes)
    end
    records.clear(k)
    member.follow(self.sets, component, nil)
-   k.hard = k.hard and (k.hard.of_set and k.hard.own or not k.hard.of_set and k.hard) or nil
+   if k.hard and k.hard.of_set then
+      k.hard = k.hard.own or nil
+   end
    set_state(self, component, "ok", now, changes)
 end
 

@@ -59,8 +59,10 @@ local LEAST = 0.02 -- of the expectation; below it all levels are one
 -- one.
 -- @return number of the step that a share of the expectation lies in, from 0
 function share.step(ratio, settings)
-   return ratio <= LEAST and 0
-      or math.floor(math.log(ratio / LEAST) / math.log(1 + settings.set_near))
+   if ratio <= LEAST then
+      return 0
+   end
+   return math.floor(math.log(ratio / LEAST) / math.log(1 + settings.set_near))
 end
 
 -- The two ends of a window.

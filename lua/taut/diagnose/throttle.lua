@@ -37,7 +37,12 @@ local function add_node(group, context, node, rail)
       end
       group.clean = group.clean and context.events:is_clean(c, context.now, CLEAN_S)
    end
-   group.tested, group.low = group.tested + (tested and 1 or 0), group.low + (is_low and 1 or 0)
+   if tested then
+      group.tested = group.tested + 1
+   end
+   if is_low then
+      group.low = group.low + 1
+   end
    group.best = math.max(group.best, best)
 end
 

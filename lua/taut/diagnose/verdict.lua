@@ -14,12 +14,18 @@ end
 
 -- Beside hard evidence a part of it is enough.
 local function share_beside_hard(self, record)
-   return record.hard and verdict.is_hard(self, record) and self.s.hard_share or 1
+   if record.hard and verdict.is_hard(self, record) then
+      return self.s.hard_share or 1
+   end
+   return 1
 end
 
 --- So much of a number is needed: on probation half as many tests, hours and witnesses are enough.
 function verdict.needed(self, record, number, now)
-   local share = record.probation_until and now < record.probation_until and 0.5 or 1
+   local share = 1
+   if record.probation_until and now < record.probation_until then
+      share = 0.5
+   end
    return number * math.min(share, share_beside_hard(self, record))
 end
 
@@ -63,7 +69,9 @@ local function is_confirmed(self, component, record, case, now)
    local s = self.s
    local n = count_confirmations(record, case)
    -- far from each other, and of others
-   n = n + (n > 0 and member.flows(self.sets, component).spells or 0)
+   if n > 0 then
+      n = n + member.flows(self.sets, component).spells
+   end
    return n >= verdict.needed(self, record, s.slow_low, now)
       or member.is_enough(self.sets, component, (verdict.with_flows(self, component, case)))
       or not case.is_any and (record.asked or 0) == 0

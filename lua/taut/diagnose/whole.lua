@@ -13,7 +13,10 @@ local DAY = 86400
 
 local function name_cabinet(name)
    local p = cabinets.parse(name)
-   return p and ("cabinet c%d-%d"):format(p.column, p.row) or nil
+   if p then
+      return ("cabinet c%d-%d"):format(p.column, p.row)
+   end
+   return nil
 end
 
 --- The group a node belongs to: its cabinet where that can be told, else its router (leaf).
@@ -58,7 +61,12 @@ local function find_slow_group(self, component)
    local tested, low = 0, 0
    for _, n in ipairs(list_members(self, name)) do
       local yes, was = is_peer_low(self, component, n)
-      tested, low = tested + (was and 1 or 0), low + (yes and 1 or 0)
+      if was then
+         tested = tested + 1
+      end
+      if yes then
+         low = low + 1
+      end
    end
    if tested >= s.group_nodes and low >= s.group_share * tested then
       return { kind = "group", of = name, n = low, total = tested }
@@ -71,8 +79,11 @@ local function find_change(self, component, now)
    local s = self.s
    local n = self.evidence:changed(component, now - DAY, s.suspect_score, s.machine_least,
       s.machine_share)
-   return n and { kind = "change", of = self.topo:class(n.component), n = n.low, total = n.tested,
-      component = n.component } or nil
+   if n then
+      return { kind = "change", of = self.topo:class(n.component), n = n.low, total = n.tested,
+         component = n.component }
+   end
+   return nil
 end
 
 -- Only of nodes: links are made as configured, and one that was never seen well is one that no
@@ -82,8 +93,10 @@ local function find_new_kind(self, component, now)
       return nil
    end
    local alike = self.evidence:alike(component, now - DAY, self.s.ceiling)
-   return alike >= self.s.new_least
-      and { kind = "new", of = self.topo:class(component), n = alike } or nil
+   if alike >= self.s.new_least then
+      return { kind = "new", of = self.topo:class(component), n = alike }
+   end
+   return nil
 end
 
 -- Is it of the class that changed everywhere?
@@ -161,7 +174,9 @@ end
 local function are_all_decided(self, list)
    local n = 0
    for _, c in ipairs(list) do
-      n = n + (self:is_decided(c) and 1 or 0)
+      if self:is_decided(c) then
+         n = n + 1
+      end
    end
    return n == #list and n > 1
 end
@@ -181,7 +196,10 @@ function whole.part_of(self, component)
    local topo = self.topo
    local both = { component, topo:opposite(component) }
    if topo:node_of(component) then
-      return are_all_decided(self, both) and "node" or nil
+      if are_all_decided(self, both) then
+         return "node"
+      end
+      return nil
    end
    for _, r in ipairs { topo:from(component), topo:to(component) } do
       local all = list_links(topo, r)
@@ -192,7 +210,10 @@ function whole.part_of(self, component)
    if are_all_decided(self, topo:links_between(topo:from(component), topo:to(component))) then
       return "bundle"
    end
-   return are_all_decided(self, both) and "cable" or nil
+   if are_all_decided(self, both) then
+      return "cable"
+   end
+   return nil
 end
 
 return whole

@@ -33,7 +33,10 @@ local function find_only_accused(self, verdict)
    for _, c in ipairs(verdict.members) do
       local k = self:record(c)
       if self:is_decided(c) then
-         return was_named_by(self, c, verdict) and c or nil
+         if was_named_by(self, c, verdict) then
+            return c
+         end
+         return nil
       elseif k and k.hard or self.accuses(c, verdict.first - BEFORE_S) then
          if found then
             return nil

@@ -25,7 +25,9 @@ end
 local function doubt_verdict(self, set, window, verdict, at)
    local spell = weigh.spell(self, set, window)
    verdict.doubt = math.max(0, verdict.doubt - spell.odds)
-   verdict.last = spell.hits > 0 and at or verdict.last
+   if spell.hits > 0 then
+      verdict.last = at
+   end
    if verdict.doubt >= self.s.slow_score then
       decide.well(self, set, window)
    end
@@ -35,9 +37,14 @@ end
 function decide.watch(self, set)
    local most = 0
    for _, run in pairs(set.runs) do
-      most = run.score > most and run.score or most
+      if run.score > most then
+         most = run.score
+      end
    end
-   self.open[set] = most >= self.s.suspect_score and most or nil
+   self.open[set] = nil
+   if most >= self.s.suspect_score then
+      self.open[set] = most
+   end
 end
 
 -- A spell of a run that is over, or the first one of a run: what falls to nothing, or is long ago,
@@ -93,7 +100,9 @@ local function find_run_near(set, window)
    local best
    for w = window - 1, window + 1 do
       local run = set.runs[w]
-      best = run and (not best or run.score > best.score) and run or best
+      if run and (not best or run.score > best.score) then
+         best = run
+      end
    end
    return best
 end
@@ -261,7 +270,9 @@ end
 function decide.verdicts(self)
    local list = {}
    for v in pairs(self.standing) do
-      list[#list + 1] = not v.cable and not decide.is_explained(self.diagnosis, v.set) and v or nil
+      if not v.cable and not decide.is_explained(self.diagnosis, v.set) then
+         list[#list + 1] = v
+      end
    end
    table.sort(list, function(first, second)
       return first.since < second.since or first.since == second.since

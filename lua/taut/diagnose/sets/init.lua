@@ -30,7 +30,10 @@ local function largest_part(stage)
    for _, w in ipairs(stage.w or {}) do
       sum, most = sum + w, math.max(most, w)
    end
-   return #stage > 1 and sum > 0 and most / math.max(1, sum) or 1 / #stage
+   if #stage > 1 and sum > 0 then
+      return most / math.max(1, sum)
+   end
+   return 1 / #stage
 end
 
 -- Is the link all of some route?
@@ -296,15 +299,27 @@ function Sets:wanted()
    return list
 end
 
+-- The verdict that leaves least, of those that did not come down to a cable; or nil.
+local function find_worst(named)
+   local worst
+   for _, v in pairs(named) do
+      if not v.cable and (not worst or v.left < worst.left) then
+         worst = v
+      end
+   end
+   return worst
+end
+
 -- ok: flows crossed it and nothing speaks against it.
 local function find_state(self, set)
-   local state = set and set.last and "ok" or "unknown"
+   local state, worst = "unknown", nil
    if set and self.open[set] then
       state = "suspect"
+   elseif set and set.last then
+      state = "ok"
    end
-   local worst
-   for _, v in pairs(set and not decide.is_explained(self.diagnosis, set) and set.named or {}) do
-      worst = not v.cable and (not worst or v.left < worst.left) and v or worst
+   if set and not decide.is_explained(self.diagnosis, set) then
+      worst = find_worst(set.named)
    end
    return worst and worst.state or state, worst
 end
@@ -335,7 +350,9 @@ function Sets:of_component(component)
    local list = {}
    for _, set in ipairs(self.of[component] or {}) do
       for _, v in pairs(decide.is_explained(self.diagnosis, set) and {} or set.named) do
-         list[#list + 1] = not v.cable and v or nil
+         if not v.cable then
+            list[#list + 1] = v
+         end
       end
    end
    return list

@@ -30,8 +30,12 @@ end
 function member.count(sets, members)
    local n, diagnosis = 0, sets.diagnosis
    for _, c in ipairs(members) do
-      n = n + (sets.followed[c] and 1 or 0)
-         + ((diagnosis.suspects[c] or diagnosis.decided[c]) and 1 or 0)
+      if sets.followed[c] then
+         n = n + 1
+      end
+      if diagnosis.suspects[c] or diagnosis.decided[c] then
+         n = n + 1
+      end
    end
    return n
 end
@@ -66,7 +70,9 @@ local function close_spell(self, component, followed)
       begin_anew(self, component, followed)
    else
       followed.score = followed.score + odds
-      followed.spells = followed.hits > 0 and odds > 0 and followed.spells + 1 or followed.spells
+      if followed.hits > 0 and odds > 0 then
+         followed.spells = followed.spells + 1
+      end
       followed.n, followed.hits, followed.part = 0, 0, 0
    end
    self.touched[#self.touched + 1] = component
@@ -122,7 +128,10 @@ end
 -- cause as well.
 function member.flows(sets, component)
    local y = sets.followed[component]
-   return y and y.score > 0 and is_own_ceiling(sets, y, component) and y or NOTHING
+   if y and y.score > 0 and is_own_ceiling(sets, y, component) then
+      return y
+   end
+   return NOTHING
 end
 
 --- Do they rest on as much as those of a verdict on a set (sets/decide.lua)?
@@ -182,8 +191,8 @@ end
 
 local function set_of_nodes(list, context)
    local set = {}
-   for _, n in ipairs(type(list) == "table" and list or {}) do
-      n = context.nodes and context.nodes[n] or not context.nodes and n or 0
+   for _, n in ipairs(tables.or_empty(list)) do
+      n = tables.renumbered(context.nodes, n) or 0
       set[n] = context.topo.nodes[n] and true or nil
    end
    return set
@@ -198,19 +207,23 @@ function member.unpack(followed, context)
    end
    local out = { on = {}, senders = set_of_nodes(followed.senders, context),
       receivers = set_of_nodes(followed.receivers, context) }
-   for _, name in ipairs(COUNTS) do
-      out[name] = is_finite(followed[name]) and followed[name] or nil
-   end
-   for _, name in ipairs(TIMES) do
-      out[name] = is_finite(followed[name]) and followed[name] or nil
+   for _, names in ipairs { COUNTS, TIMES } do
+      for _, name in ipairs(names) do
+         if is_finite(followed[name]) then
+            out[name] = followed[name]
+         end
+      end
    end
    for i = 1, #followed.on - 1, 2 do
-      local c = context.map and context.map[followed.on[i]] or not context.map and followed.on[i]
+      local c = tables.renumbered(context.map, followed.on[i])
       if context.topo.components[c or 0] and is_finite(followed.on[i + 1]) then
          out.on[c] = followed.on[i + 1]
       end
    end
-   return tables.size(out) >= #COUNTS + 3 and (out.low == 0 or out.first) and out or nil
+   if tables.size(out) >= #COUNTS + 3 and (out.low == 0 or out.first) then
+      return out
+   end
+   return nil
 end
 
 --- Put it back, where the link is still followed at that ceiling.

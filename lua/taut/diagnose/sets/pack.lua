@@ -54,7 +54,9 @@ end
 local function pack_runs(self, set, least)
    local list = {}
    for window, run in pairs(set.runs) do
-      list[#list + 1] = run.score >= least and pack_run(self, window, run) or nil
+      if run.score >= least then
+         list[#list + 1] = pack_run(self, window, run)
+      end
    end
    table.sort(list, function(first, second)
       return first.score > second.score or first.score == second.score
@@ -158,7 +160,10 @@ local function check_members(topo, list)
          error("members are no links", 0)
       end
    end
-   return #list > 0 and list or error("members are none", 0)
+   if #list > 0 then
+      return list
+   end
+   return error("members are none", 0)
 end
 
 local function unpack_set(self, row, set_of)
@@ -205,7 +210,10 @@ local function renumber_pairs(list, topo, old)
    local n = #old.nodes_then + 1
    return tables.map(list, function(pair)
       local a, b = old.nodes[pair[1] // n], old.nodes[pair[1] % n]
-      return a and b and { a * (#topo.nodes + 1) + b, pair[2] } or nil
+      if a and b then
+         return { a * (#topo.nodes + 1) + b, pair[2] }
+      end
+      return nil
    end)
 end
 
@@ -221,7 +229,10 @@ local function renumber_row(topo, row, old)
       run.pairs = renumber_pairs(run.pairs, topo, old)
    end
    row.id_then, row.members = pack.id(row.members), set and table.move(set, 1, #set, 1, {})
-   return set and row or nil
+   if set then
+      return row
+   end
+   return nil
 end
 
 local function renumber_rows(topo, kept, old)
@@ -233,7 +244,10 @@ local function renumber_rows(topo, kept, old)
    for _, row in ipairs(list) do
       for _, run in ipairs(row.runs) do
          run.by = tables.map(run.by, function(pair)
-            return id_now[pair[1]] and { id_now[pair[1]], pair[2] } or nil
+            if id_now[pair[1]] then
+               return { id_now[pair[1]], pair[2] }
+            end
+            return nil
          end)
       end
    end
@@ -246,7 +260,10 @@ end
 -- @return the same for pack.restore, which says what is damaged
 function pack.now(topo, kept, old)
    local ok, list = pcall(renumber_rows, topo, kept, old)
-   return ok and list or { "damaged" }
+   if not ok then
+      return { "damaged" }
+   end
+   return list
 end
 
 --- @param kept what pack made, or what a store made of it
