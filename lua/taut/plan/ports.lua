@@ -42,7 +42,9 @@ end
 
 -- So many ports in a row: others each time.
 local function take_ports(self, count)
-   self.at = self.at + count > LAST and FIRST or self.at
+   if self.at + count > LAST then
+      self.at = FIRST
+   end
    self.at = self.at + count
    return self.at - count
 end
@@ -61,7 +63,9 @@ local function list_marks(self, asked, place, link)
       and { link = after.from[to], hop = place + 1 } or nil
    local known = {}
    for _, mark in ipairs(list) do
-      known[#known + 1] = of[mark.link] and mark or nil
+      if of[mark.link] then
+         known[#known + 1] = mark
+      end
    end
    return known
 end
