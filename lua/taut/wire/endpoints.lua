@@ -158,10 +158,12 @@ function endpoints.split(tests, peers)
    local can, cannot, out = {}, {}, list_crowded(tests, peers)
    for _, t in ipairs(tests) do
       local src, dst = peers[t.src], peers[t.dst]
-      local list = endpoints.common(src.endpoints, dst.endpoints, t.rail or 1)
-         and not endpoints.are_one_host(src.endpoints, dst.endpoints) and not out[t] and can
-         or cannot
-      list[#list + 1] = t
+      if endpoints.common(src.endpoints, dst.endpoints, t.rail or 1)
+         and not endpoints.are_one_host(src.endpoints, dst.endpoints) and not out[t] then
+         can[#can + 1] = t
+      else
+         cannot[#cannot + 1] = t
+      end
    end
    return can, cannot
 end

@@ -96,7 +96,10 @@ end
 -- @param from the oldest version of the protocol
 -- @param to the newest
 function hello.range(from, to)
-   return from == to and tostring(to) or ("%d to %d"):format(from, to)
+   if from == to then
+      return tostring(to)
+   end
+   return ("%d to %d"):format(from, to)
 end
 
 --- The newest version of the protocol that its sender and we speak.

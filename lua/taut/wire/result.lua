@@ -88,7 +88,7 @@ local function check_test(test)
    if type(test.sub_bytes) == "table" and #test.sub_bytes > PARTS_MAX then
       return nil, ("test %d: sub_bytes: more than %d numbers"):format(test.id, PARTS_MAX)
    end
-   for _, bytes in ipairs(type(test.sub_bytes) == "table" and test.sub_bytes or {}) do
+   for _, bytes in ipairs(tables.or_empty(test.sub_bytes)) do
       if not is_count(bytes) then
          return nil, ("test %d: sub_bytes: expected whole numbers"):format(test.id)
       end

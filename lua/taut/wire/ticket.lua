@@ -38,7 +38,10 @@ end
 local function find_key(credential)
    local key = type(credential) == "table" and credential.kind == KIND
       and type(credential.key) == "string" and seal.unhex(credential.key)
-   return key and #key == wire.KEY_BYTES and key or nil
+   if key and #key == wire.KEY_BYTES then
+      return key
+   end
+   return nil
 end
 
 --- Open the HELLO of a ticket.
