@@ -28,7 +28,9 @@ local function solve_equations(rows, unknowns)
    for i = 1, unknowns do
       local best = i
       for k = i + 1, unknowns do
-         best = math.abs(m[k][i]) > math.abs(m[best][i]) and k or best
+         if math.abs(m[k][i]) > math.abs(m[best][i]) then
+            best = k
+         end
       end
       m[i], m[best] = m[best], m[i]
       if math.abs(m[i][i]) < 1e-10 then
@@ -54,15 +56,25 @@ local function make_equation(point, flops, has)
    local total = point.share and point.flops / flops * point.share / (1 - point.share)
       or point.time_s
    local row = { point.network_s / total }
-   row[#row + 1] = has.messages and point.messages / total or nil
-   row[#row + 1] = has.compute and point.flops / total or nil
+   if has.messages then
+      row[#row + 1] = point.messages / total
+   end
+   if has.compute then
+      row[#row + 1] = point.flops / total
+   end
    row[#row + 1] = 1
    return row
 end
 
 -- Constants by these unknowns; what a message costs is not below 0.
 local function fit_constants(points, flops, has)
-   local rows, n = {}, 1 + (has.messages and 1 or 0) + (has.compute and 1 or 0)
+   local rows, n = {}, 1
+   if has.messages then
+      n = n + 1
+   end
+   if has.compute then
+      n = n + 1
+   end
    if #points < n then
       return nil, ("%d points for %d unknowns"):format(#points, n)
    end
@@ -87,7 +99,9 @@ local function check_points(points)
       elseif not p.share and not (p.time_s and p.time_s > 0) then
          return nil, ("point %d: neither a time nor a share"):format(i)
       end
-      shares = shares + (p.share and 1 or 0)
+      if p.share then
+         shares = shares + 1
+      end
    end
    if shares > 0 and shares < #points then
       return nil, "some points have a time, others a share of communication; expected one of both"

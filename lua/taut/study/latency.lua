@@ -24,7 +24,10 @@ local function mean_wait_s(machine, result, left, packet)
       end
       sum = sum + Bps * packet / capacity * u / (2 * (1 - u))
    end
-   return result.carried > 0 and sum / result.carried or 0
+   if result.carried > 0 then
+      return sum / result.carried
+   end
+   return 0
 end
 
 --- One curve.

@@ -151,7 +151,9 @@ local function sum_cell(machine, results, index, constants)
    for _, r in ipairs(results) do
       local v = degradation_of(machine, r, index, constants)
       values[#values + 1] = v
-      lost = lost + (v and 0 or 1)
+      if not v then
+         lost = lost + 1
+      end
       names[1] = names[1] or r.cells[index].names[1]
    end
    local cell = { seeds = #results, unroutable = lost / #results, example = names[1] }

@@ -50,7 +50,13 @@ local function number_places(topo, level)
    local list = {}
    for r = 0, topo.routers - 1 do
       for _, n in ipairs(topo:on_router(r)) do
-         list[n] = level == "nodes" and n - 1 or level == "groups" and topo.group_of[r + 1] or r
+         if level == "nodes" then
+            list[n] = n - 1
+         elseif level == "groups" then
+            list[n] = topo.group_of[r + 1] or r
+         else
+            list[n] = r
+         end
       end
    end
    return list
@@ -131,8 +137,12 @@ end
 
 --- Name of a place.
 function Machine:place_name(place)
-   return self.level == "groups" and "group " .. place or self.level == "nodes" and
-      self.topo.nodes[place + 1] or self.topo.router_name[place]
+   if self.level == "groups" then
+      return "group " .. place
+   elseif self.level == "nodes" then
+      return self.topo.nodes[place + 1]
+   end
+   return self.topo.router_name[place]
 end
 
 --- Draw failed, or slow, cables.  Where routes are the machine's own, they follow.

@@ -55,7 +55,10 @@ local function read_fields(line)
          break
       end
    end
-   return k == 8 and f or nil
+   if k == 8 then
+      return f
+   end
+   return nil
 end
 
 --- Jobs of a trace.

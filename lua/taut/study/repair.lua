@@ -26,7 +26,9 @@ end
 local function list_cables(machine, left)
    local bad, list, seen = {}, {}, {}
    for c, share in pairs(left) do
-      bad[#bad + 1] = share < 1 and machine.topo:is_link(c) and c or nil
+      if share < 1 and machine.topo:is_link(c) then
+         bad[#bad + 1] = c
+      end
    end
    table.sort(bad)
    for _, c in ipairs(bad) do

@@ -78,7 +78,9 @@ function run.curve(words, options)
    local points = table.move(curve, 1, #curve, 1, {})
    curve.full, curve.best = curve[#curve], curve[1]
    for _, p in ipairs(points) do
-      curve.best = p.mean < curve.best.mean and p or curve.best
+      if p.mean < curve.best.mean then
+         curve.best = p
+      end
    end
    curve.points = points
    return curve

@@ -108,7 +108,9 @@ end
 local function count_missing(tasks, results)
    local n = 0
    for _, t in ipairs(tasks) do
-      n = n + (results[t.key] and 0 or 1)
+      if not results[t.key] then
+         n = n + 1
+      end
    end
    return n
 end
