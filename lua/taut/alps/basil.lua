@@ -13,7 +13,10 @@ local DEPTH_MAX = 24
 local PROTOCOLS = { "1.3", "1.2", "1.1", "1.0" }
 
 local function whole_number(text)
-   return text and #text <= 9 and text:match "^%d+$" and math.tointeger(tonumber(text)) or nil
+   if text and #text <= 9 and text:match "^%d+$" then
+      return math.tointeger(tonumber(text))
+   end
+   return nil
 end
 
 ---------------------------------------------------------------- reading
@@ -101,7 +104,9 @@ local function make_handlers(st)
          end
       end,
       CharacterData = function(_, text)
-         st.message = st.message and #st.message < 400 and st.message .. text or st.message
+         if st.message and #st.message < 400 then
+            st.message = st.message .. text
+         end
       end,
       StartDoctypeDecl = function(parser)
          stop_parser(parser, "a DOCTYPE")

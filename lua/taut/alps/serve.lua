@@ -140,7 +140,9 @@ function ops.partitions()
    end
    local names = {}
    for _, n in ipairs(inventory.nodes) do
-      names[#names + 1] = n.role == "BATCH" and n.name or nil
+      if n.role == "BATCH" then
+         names[#names + 1] = n.name
+      end
    end
    return { partitions = { { name = PARTITION, nodes = hostlist.compress(names), up = true,
       default = true } } }
