@@ -108,6 +108,14 @@ function tables.or_empty(value)
    return {}
 end
 
+--- A list that has something in it; nil for an empty one.
+function tables.unless_empty(list)
+   if #list > 0 then
+      return list
+   end
+   return nil
+end
+
 --- The number that something has now; without a map the one that it had.
 -- @param map number then → number now, or nil
 function tables.renumbered(map, number)
