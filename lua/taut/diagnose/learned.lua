@@ -222,28 +222,29 @@ function Learned:pack_shown(list, last)
          table.move({ c, best.second, best.first }, 1, 3, #out + 1, out)
       end
    end
-   if #out > 0 then
-      return out
-   end
-   return nil
+   return tables.unless_empty(out)
 end
 
-local function is_number_within(value, most)
-   return type(value) == "number" and value >= 0 and value <= most
+-- A value where it is a number from 0 to `most`, else nil.
+local function number_within(value, most)
+   if type(value) == "number" and value >= 0 and value <= most then
+      return value
+   end
+   return nil
 end
 
 --- Take over what was kept; what is damaged, or of a class that is not learned now, is left out.
 function Learned:restore(list)
    for _, k in ipairs(tables.or_empty(list)) do
       local class = type(k) == "table" and self.classes[k.class]
-      if class and is_number_within(k.n, #class.members) then
-         class.spread = is_number_within(k.spread, 1e9) and k.spread or nil
-         class.shows = is_number_within(k.shows, 1e18) and k.shows or nil
+      if class and number_within(k.n, #class.members) then
+         class.spread = number_within(k.spread, 1e9)
+         class.shows = number_within(k.shows, 1e18)
       end
-      if class and is_number_within(k.Bps, 1e18) and k.Bps > 0
-         and is_number_within(k.n, #class.members) then
+      if class and number_within(k.Bps, 1e18) and k.Bps > 0
+         and number_within(k.n, #class.members) then
          class.n, class.settled = k.n, k.settled == true or nil
-         class.since = is_number_within(k.since, 1e15) and k.since or nil
+         class.since = number_within(k.since, 1e15)
          set_class_Bps(self, class, k.Bps)
       end
    end
@@ -253,7 +254,7 @@ end
 -- What one component showed.
 local function restore_best(self, component, second, first)
    local class = self.of[component]
-   if class and is_number_within(first, 1e18) and type(second) == "number" and second <= first then
+   if class and number_within(first, 1e18) and type(second) == "number" and second <= first then
       local had = self.best[component]
       if second >= 0 then
          class.seen = class.seen + 1

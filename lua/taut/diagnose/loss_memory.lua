@@ -130,10 +130,7 @@ local function renumber_crossed(list, context)
          return nil
       end
    end
-   if #on > 0 then
-      return on
-   end
-   return nil
+   return tables.unless_empty(on)
 end
 
 --- What pack() left in the table of a component.

@@ -42,10 +42,7 @@ local function pack_spent(spent, topo)
    for n, times in pairs(spent or {}) do
       list[#list + 1], list[#list + 2] = topo.nodes[n], times
    end
-   if #list > 0 then
-      return list
-   end
-   return nil
+   return tables.unless_empty(list)
 end
 
 local function pack_fields(record, seen)
@@ -199,7 +196,9 @@ local CASE = { "score", "best", "low", "at", "spells", "events" }
 -- What need not be there.
 local function unpack_more(record, context)
    record.load = check_table(record.load, { "job", "at" })
-   record.last_cleared = type(record.last_cleared) == "table" and record.last_cleared or nil
+   if type(record.last_cleared) ~= "table" then
+      record.last_cleared = nil
+   end
    record.missing, record.spent = unpack_missing(record.missing, context),
       unpack_spent(record.spent, context)
    record.hard = check_table(record.hard, { "left" })
@@ -228,8 +227,7 @@ local function unpack_record(record, context)
    record.run = low_tests.unpack_run(record.run, context)
    record.evidence = record.evidence and low_tests.unpack_run(record.evidence, context, true)
    record.confirmed = unpack_confirmed(record.confirmed, context)
-   local tied = unpack_rivals(record.tied, context)
-   record.tied = #tied > 0 and tied or nil
+   record.tied = tables.unless_empty(unpack_rivals(record.tied, context))
    record.ruled_out = unpack_rivals(record.ruled_out, context)
    record.whole, record.whole_of = unpack_whole(record.whole_of, context), nil
    record.case = check_table(record.case, CASE)
@@ -277,7 +275,10 @@ function memory.add(self, component, record)
       low_tests.collect(self.pending, component, t)
    end
    self.pending.glimpses[component], self.pending.flows[component] = record.glimpses, record.flows
-   self.pending.counts[component] = (record.low or 0) > 0 and { record.low, record.low_of } or nil
+   self.pending.counts[component] = nil
+   if (record.low or 0) > 0 then
+      self.pending.counts[component] = { record.low, record.low_of }
+   end
    self.evidence:restore_seen(component, record)
 end
 

@@ -13,7 +13,10 @@ local reasoning = {}
 -- What else is slow with it, so that one repair may do: "all of the cable"; nil when nothing is.
 local function words_of_part(self, component)
    local what, name = whole.part_of(self, component)
-   return what and ("all of %s"):format(name and ("%s %s"):format(what, name) or "the " .. what)
+   if what and name then
+      return ("all of %s %s"):format(what, name)
+   end
+   return what and "all of the " .. what
 end
 
 -- What it is slow with as a whole, as long as that was so when it was last looked at.

@@ -5,6 +5,7 @@ local loss = require "taut.diagnose.loss"
 local member = require "taut.diagnose.sets.member"
 local records = require "taut.diagnose.record"
 local recurring = require "taut.diagnose.recurring"
+local tables = require "taut.base.tables"
 local verdict = require "taut.diagnose.verdict"
 local verdicts = require "taut.report.verdicts"
 local wants = require "taut.diagnose.wants"
@@ -54,7 +55,10 @@ local ALTERNATIVES = 16 -- kept with a verdict
 
 -- By its case, or by hard evidence alone.
 local function become_slow(self, component, record, case, now, changes)
-   local left, seen = case and case.best or record.hard.left, self:seen(component)
+   local left, seen = record.hard and record.hard.left, self:seen(component)
+   if case then
+      left = case.best
+   end
    records.decide(record, { left = math.min(1, left), case = case, by_hard = not case or nil,
       ruled_out = self.evidence:alternatives(component, ALTERNATIVES),
       evidence = self:run(component),
@@ -200,7 +204,7 @@ local function judge_suspect(self, component, record, case, now, changes)
    record.missing = verdict.missing(self, component, record, case, now)
    local rivals = case.score >= self.s.slow_score / 2 and verdict.rivals(self, component, record,
       case) or {}
-   record.tied = #rivals > 0 and rivals or nil
+   record.tied = tables.unless_empty(rivals)
 end
 
 -- A suspect because of what was lost over it.  Returns whether it was named.
@@ -208,7 +212,7 @@ local function judge_losses(self, component, record, case, now, changes)
    become_suspect(self, component, record, now, changes)
    record.missing = loss.missing(self, component, record, case, now)
    local rivals = case.score >= self.s.slow_score / 2 and loss.rivals(self, component) or {}
-   record.tied = #rivals > 0 and rivals or nil
+   record.tied = tables.unless_empty(rivals)
    if record.missing or record.tied then
       return false
    end

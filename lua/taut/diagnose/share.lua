@@ -79,6 +79,14 @@ function share.is_fair(window, settings)
    return low < 0.5 * FAIR and high > 0.5 / FAIR or low < FAIR / 3 and high > 1 / 3 / FAIR
 end
 
+--- By how much more a verdict takes in a window: more where it is a fair share, too.
+function share.factor(window, settings)
+   if share.is_fair(window, settings) then
+      return settings.set_fair or 1
+   end
+   return 1
+end
+
 local ROUND = 1.2 -- chances seen elsewhere are rounded up to powers of it, so that few models do
 
 --- What is expected in a window.

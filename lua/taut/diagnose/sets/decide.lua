@@ -51,7 +51,10 @@ end
 -- is no run.
 local function take_spell(self, set, window, run, spell, at)
    local score = (run and run.score or 0) + spell.odds
-   local last = spell.hits > 0 and at or run and run.last or at
+   local last = at
+   if spell.hits == 0 and run then
+      last = run.last or at
+   end
    if score >= self.s.slow_score then
       self.due[set] = true
    end
@@ -126,7 +129,7 @@ end
 -- At a half or a third it takes more.
 local function score_needed(self, window)
    local s = self.s
-   return s.slow_score * (share.is_fair(window, s) and s.set_fair or 1)
+   return s.slow_score * share.factor(window, s)
 end
 
 -- Is there enough for a verdict?

@@ -144,8 +144,8 @@ end
 --- Is a score that they are part of enough without tests made for it?
 function member.is_enough(sets, component, score)
    local s, y = sets.s, sets.followed[component]
-   return member.is_broad(sets, component) and score >= s.slow_score
-      * (share.is_fair(math.max(0, share.step(y.best, s) - 1), s) and s.set_fair or 1)
+   return member.is_broad(sets, component)
+      and score >= s.slow_score * share.factor(math.max(0, share.step(y.best, s) - 1), s)
 end
 
 --- A judged test speaks about the followed links that are members of the sets on its way.

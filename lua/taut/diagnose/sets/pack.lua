@@ -103,6 +103,13 @@ local function check_number(value, what)
    return value
 end
 
+local function check_number_if_any(value, what)
+   if value == nil then
+      return nil
+   end
+   return check_number(value, what)
+end
+
 local function check_list(value, what)
    if type(value) ~= "table" then
       error(what .. " is no list", 0)
@@ -131,7 +138,7 @@ end
 local function unpack_run(row)
    local run = { log = {} }
    for _, name in ipairs(NUMBERS) do
-      run[name] = row[name] ~= nil and check_number(row[name], name) or nil
+      run[name] = check_number_if_any(row[name], name)
    end
    for _, name in ipairs { "score", "all", "hits", "flows", "spells", "sum", "first" } do
       check_number(run[name], name)
@@ -171,7 +178,7 @@ local function unpack_set(self, row, set_of)
       error("a set is no table", 0)
    end
    local part = check_number(row.part, "part")
-   local last = row.last ~= nil and check_number(row.last, "last") or nil
+   local last = check_number_if_any(row.last, "last")
    local set = { members = check_members(self.topo, row.members), runs = {}, named = {} }
    for _, r in ipairs(check_list(row.runs, "runs")) do
       local window, run = unpack_run(check_list(r, "run"))
