@@ -240,7 +240,7 @@ local function add_port_events(state, context, port, was, window, add_event)
          local key = port.source .. " " .. port.name .. " " .. name
          local list = state.recent[key] or {}
          local found = recent.add(list, entry, g, window)
-         state.recent[key] = #list > 0 and list or nil
+         state.recent[key] = tables.unless_empty(list)
          add_event(found and make_counter_event(context, port, name, found, window))
       end
    end
