@@ -32,7 +32,10 @@ end
 local function want_stale(self, list, has, now)
    local oldest = now - self.site.conf.checks.coverage_h * 3600
    local found = self.coverage:stale(oldest, self.stale_from or 1, STALE)
-   self.stale_from = #found == STALE and found[STALE] + 1 or 1
+   self.stale_from = 1
+   if #found == STALE then
+      self.stale_from = found[STALE] + 1
+   end
    local is_new = self.since >= oldest -- jobs have not had their time to test all
    for _, c in ipairs(found) do
       if self.site.topo:is_there(c) and not (is_new and self.coverage:tested(c) == 0) then

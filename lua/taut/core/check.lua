@@ -29,7 +29,10 @@ local QUIET = { single = true, off = true, ["nothing due"] = true } -- not worth
 -- What plan.make needs for these nodes now.
 local function plan_options(self, purpose, nodes, budget_ms)
    local c = self.checks
-   local most = purpose == "idle" and c.idle_budget_ms or c.budget_ms
+   local most = c.budget_ms
+   if purpose == "idle" then
+      most = c.idle_budget_ms or most
+   end
    return { topology = self.topo, nodes = nodes, coverage = self.coverage, checks = c,
       now = loop.time(), wanted = self.agenda:wanted(purpose), watched = self.diagnosis:watched(),
       budget_ms = math.min(most, budget_ms - RESERVE_MS) }
@@ -196,10 +199,14 @@ end
 function Check:job(hello, names, is_sure)
    local id = ("%d.%d"):format(hello.job, hello.restart or 0)
    local known = not is_sure and self.cluster:nodes_of(hello.job, hello.restart)
-   local key = (known or is_sure) and id or id .. " " .. (hello.nodes or "")
+   local claimed_key = id .. " " .. (hello.nodes or "")
+   local key = claimed_key
+   if known or is_sure then
+      key = id
+   end
    local job = self.jobs[key]
    if not job and known and is_slurms_list(self, hello.job, known, names) then
-      job = adopt_claimed(self, id .. " " .. (hello.nodes or ""), id)
+      job = adopt_claimed(self, claimed_key, id)
    end
    if not job then
       job = decide_job(self, hello, known or names)

@@ -234,7 +234,10 @@ end
 -- @param behind_s seconds that the other host's clock is behind, where that is all that is wrong
 local function refuse_credential(self, conn, why, behind_s)
    local from = conn:peer() or "a closed connection"
-   local node = behind_s and self.addresses:is_roots(from) and self.addresses:node_at(from) or nil
+   local node
+   if behind_s and self.addresses:is_roots(from) then
+      node = self.addresses:node_at(from)
+   end
    if behind_s then
       self.refusals.clocks = self.refusals.clocks + 1
       why = ("%s: the clock of %s is %d s %s"):format(why, node or "that host", math.abs(behind_s),

@@ -104,8 +104,11 @@ local function restore_diagnosis(parts, kept, settings, old)
       parts.diagnosis:restore_learned(json.decode(settings.learned))
    end
    local o = { seen = {}, known = list_known(parts), old = old, taken = {} }
-   o.counted = kept.errors.seen and function() return false end
-      or parts.snapshot:restore(kept.seen, old)
+   if kept.errors.seen then
+      o.counted = function() return false end
+   else
+      o.counted = parts.snapshot:restore(kept.seen, old)
+   end
    for _, row in ipairs(kept.components) do
       restore_row(parts, row, o)
    end

@@ -126,7 +126,9 @@ end
 function Records:last()
    local set = {}
    for c, k in self.diagnosis:each() do
-      set[c] = (k.state ~= "ok" and k.state ~= "unknown" or k.asked) and true or nil
+      if k.state ~= "ok" and k.state ~= "unknown" or k.asked then
+         set[c] = true
+      end
    end
    self:components(set)
    self.set_spells, self.sets_at = nil, -math.huge

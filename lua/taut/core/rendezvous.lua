@@ -202,7 +202,10 @@ local function admit_peer(self, session, node, peer)
    if session.present >= #session.wanted then
       start_tests(self, session)
    elseif not session.timer then
-      local ms = session.purpose == "idle" and self.checks.idle_gather_ms or self.checks.gather_ms
+      local ms = self.checks.gather_ms
+      if session.purpose == "idle" then
+         ms = self.checks.idle_gather_ms or ms
+      end
       session.timer = loop.timer(ms, function() start_tests(self, session) end)
    end
 end

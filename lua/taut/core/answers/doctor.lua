@@ -144,10 +144,14 @@ end
 
 local function describe_database(parts)
    local path, is_server = parts.site.conf.database, parts.site.conf.store ~= nil
-   local st, state = not is_server and sys.stat(path), parts.journal:state()
-   path = is_server and path:match "^(.*)/[^/]*$" or path
-   return { path = path, is_server = is_server or nil, mode = st and st.mode or nil,
-      bytes = st and st.size or nil, free = sys.space(path),
+   local file, state = nil, parts.journal:state()
+   if is_server then
+      path = path:match "^(.*)/[^/]*$" or path
+   else
+      file = sys.stat(path)
+   end
+   return { path = path, is_server = is_server or nil, mode = file and file.mode,
+      bytes = file and file.size, free = sys.space(path),
       error = state.error, waiting = state.waiting, lost = state.lost, away = state.away,
       queued = state.queued, damage = parts.housekeeping:state().damage }
 end

@@ -82,7 +82,10 @@ end
 local function explain_component(self, component, uid, reply)
    local name, now = self.site.topo.components[component], loop.time()
    local first = self.diagnosis:run(component)[1]
-   local since = first and math.max(first.time - 60, now - TESTS_S) or now - 86400
+   local since = now - 86400
+   if first then
+      since = math.max(first.time - 60, now - TESTS_S)
+   end
    self.journal:flush()
    ask_all(self, {
       { "tests", "tests_of_component", { component = name, since = since, limit = TESTS } },
@@ -102,7 +105,9 @@ end
 local function explain_node(self, node_number, uid, reply)
    local topo, now = self.site.topo, loop.time()
    local name, ports, wanted = topo.nodes[node_number], topo:ports(node_number), {}
-   ports = #ports > 0 and ports or { topo.tx[node_number], topo.rx[node_number] }
+   if #ports == 0 then
+      ports = { topo.tx[node_number], topo.rx[node_number] }
+   end
    for i, c in ipairs(ports) do
       wanted[i] = { i, "verdicts_of", { component = topo.components[c], limit = 10 } }
    end

@@ -39,11 +39,11 @@ local function make_link_rows(self)
    local sets, in_sets = list_set_rows(self)
    return { count = #self.site.topo.components, rest = { now = now, sets = sets },
       row = function(component)
-         local row = self.site.topo:is_link(component) and component_row(self, component, now)
-            or nil
-         if row and in_sets[component] then
-            row.in_set = true
+         if not self.site.topo:is_link(component) then
+            return nil
          end
+         local row = component_row(self, component, now)
+         row.in_set = in_sets[component] and true
          return row
       end }
 end

@@ -77,7 +77,9 @@ local function ask_days(self, from, out, fn)
          return fn(nil, err)
       end
       out[#out + 1] = count_day(rows, from)
-      self.days[from] = to < now and out[#out] or nil
+      if to < now then
+         self.days[from] = out[#out]
+      end
       ask_days(self, to, out, fn)
    end)
 end

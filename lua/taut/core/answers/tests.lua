@@ -96,7 +96,9 @@ local function place_survey(self, args, list, found)
    if args.partition or not best then
       return found
    elseif best.count == #list then
-      found.partition = not best.default and best.name or nil
+      if not best.default then
+         found.partition = best.name
+      end
    else
       found.split = json.array(tables.map(list_of, function(partition)
          return { partition = partition.name, count = partition.count }
