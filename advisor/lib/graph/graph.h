@@ -57,7 +57,7 @@ struct taut_graph {
 /* What each of 'senders' tests gets of component c, bytes per second, when a plan
  * sends them over the same links at once.  A port never has more than one, and
  * of a set each may take another link.  What a test can reach is the smallest
- * share on its way (lua/taut/topology/expectation.lua says the same of routes
+ * share on its way (lua/taut/topology/model/expectation.lua says the same of routes
  * that are Lua tables). */
 static inline double taut_graph_share(const struct taut_graph *g, uint32_t c,
                                       bool is_sure, uint32_t senders)

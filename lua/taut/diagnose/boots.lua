@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which nodes booted since they were last heard: what spoke against their tx and rx before says
 -- little of what they are now.
-local numbering = require "taut.topology.numbering"
+local endpoint_numbers = require "taut.topology.model.endpoint_numbers"
 
 local boots = {}
 
@@ -16,7 +16,7 @@ function boots.note(known, peers, topo)
       local was = known[n]
       known[n] = peer.boot or was
       if was and known[n] ~= was then
-         local ports = numbering.ports_of_node(#topo.nodes, n, topo.rails)
+         local ports = endpoint_numbers.ports_of_node(#topo.nodes, n, topo.rails)
          table.move(ports, 1, #ports, #list + 1, list)
       end
    end

@@ -3,7 +3,7 @@
 --
 -- The receiver's count is the figure.  The sender's account of the same stream (bytes
 -- acknowledged) must agree, so that no node can accuse or excuse a partner alone.
-local expectation = require "taut.topology.expectation"
+local expectation = require "taut.topology.model.expectation"
 local stages = require "taut.topology.stages"
 local tests = require "taut.tests"
 

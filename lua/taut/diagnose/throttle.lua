@@ -4,7 +4,7 @@
 -- A blade controller out of contact throttles by itself and cannot log it (M. Ezell, CUG 2013): all
 -- tests inside come out low at once, and neither counters nor logs speak against anything there.
 local json = require "taut.json"
-local numbering = require "taut.topology.numbering"
+local endpoint_numbers = require "taut.topology.model.endpoint_numbers"
 local tables = require "taut.base.tables"
 local whole = require "taut.diagnose.whole"
 
@@ -22,9 +22,9 @@ end
 -- tx and rx of all rails of a node, or of one.
 local function list_ports(topo, node, only)
    if only then
-      return { numbering.ports_of_rail(#topo.nodes, node, only) }
+      return { endpoint_numbers.ports_of_rail(#topo.nodes, node, only) }
    end
-   return numbering.ports_of_node(#topo.nodes, node, topo.rails)
+   return endpoint_numbers.ports_of_node(#topo.nodes, node, topo.rails)
 end
 
 local function add_node(group, context, node, rail)

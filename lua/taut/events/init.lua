@@ -11,7 +11,7 @@ local jobs = require "taut.events.jobs"
 local json = require "taut.json"
 local loop = require "taut.loop"
 local names = require "taut.events.names"
-local numbering = require "taut.topology.numbering"
+local endpoint_numbers = require "taut.topology.model.endpoint_numbers"
 local peers = require "taut.events.peers"
 local sys = require "taut.sys"
 
@@ -123,7 +123,7 @@ end
 local function note_boot(self, observation)
    local topo = self.topo
    local n = observation.what == "boot" and topo.node_id[observation.node]
-   for _, c in ipairs(n and numbering.ports_of_node(#topo.nodes, n, topo.rails) or {}) do
+   for _, c in ipairs(n and endpoint_numbers.ports_of_node(#topo.nodes, n, topo.rails) or {}) do
       for origin, s in pairs(self.standing[c] or {}) do
          if s.source == "kernel" and s.via == "pcie" and (s.at or 0) < (observation.from or 0) then
             set_evidence(self, c, origin, nil)

@@ -5,7 +5,7 @@
 -- of neighbours (in a torus dimension, direction and parity of the sender), alone (E) and with
 -- nodes of the two routers, as many as fill it (S).  What is left, links of routers without nodes
 -- and links that are chosen among several, is search.lua's.
-local expectation = require "taut.topology.expectation"
+local expectation = require "taut.topology.model.expectation"
 local schedule = require "taut.survey.schedule"
 local search = require "taut.survey.search"
 local tables = require "taut.base.tables"

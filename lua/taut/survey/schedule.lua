@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Edge colouring: puts tests into few phases (phase.lua).  Tests that are to share components are
 -- put in as a group, and are one item.
-local expectation = require "taut.topology.expectation"
+local expectation = require "taut.topology.model.expectation"
 local phase = require "taut.survey.phase"
 local rounds = require "taut.survey.rounds"
 

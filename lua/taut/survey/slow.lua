@@ -8,7 +8,7 @@
 --
 -- Where routes are hashed or adaptive a stage is a set of links.  It is accused as a whole, as if
 -- it were one component, and no test clears it: the next stream may take another member.
-local expectation = require "taut.topology.expectation"
+local expectation = require "taut.topology.model.expectation"
 local json = require "taut.json"
 local stages = require "taut.topology.stages"
 local tables = require "taut.base.tables"

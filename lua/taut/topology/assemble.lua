@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Puts a topology together: numbers for names, the graph in C, one number for all of the wiring.
 local graph = require "taut.graph"
-local numbering = require "taut.topology.numbering"
+local endpoint_numbers = require "taut.topology.model.endpoint_numbers"
 local unknown = require "taut.topology.unknown"
 
 local assemble = {}
@@ -26,10 +26,10 @@ local function add_nodes(self, spec)
          return nil, ("topology.nodes: '%s' stands twice"):format(name)
       end
       self.nodes[i], self.node_id[name] = name, i
-      self.tx[i], self.rx[i] = numbering.ports_of(i)
+      self.tx[i], self.rx[i] = endpoint_numbers.ports_of(i)
    end
    for e = 1, n * rails do
-      local node, rail = numbering.node_of(n, e)
+      local node, rail = endpoint_numbers.node_of(n, e)
       local name = rails > 1 and ("%s:%d"):format(spec.nodes[node], rail) or spec.nodes[node]
       local tx, err = add_name(self, name .. "/tx")
       local rx = tx and add_name(self, name .. "/rx")

@@ -3,7 +3,7 @@
 --
 -- A model (torus.lua …) works out routers, links, names and the parameters of its routing engine,
 -- makes a class with base.class() and hands all of it to base.new().
-local numbering = require "taut.topology.numbering"
+local endpoint_numbers = require "taut.topology.model.endpoint_numbers"
 local tables = require "taut.base.tables"
 local assemble = require "taut.topology.assemble"
 local dynamic = require "taut.topology.seen.dynamic"
@@ -320,7 +320,7 @@ local function ports_of(self, node, router, list)
    for rail = 1, self.rails do
       local at = self:router(node, rail)
       if at and (not router or at == router) then
-         list[#list + 1], list[#list + 2] = numbering.ports_of_rail(#self.nodes, node, rail)
+         list[#list + 1], list[#list + 2] = endpoint_numbers.ports_of_rail(#self.nodes, node, rail)
       end
    end
    return list

@@ -4,7 +4,7 @@
 -- A rail that one of the two has not got, or that has no route between them, carries nothing: its
 -- share goes to the others.  What no rail can carry is lost; the nodes send it all the same, into
 -- all rails that both have.  A set of rails is a number here, bit k - 1 stands for rail k.
-local numbering = require "taut.topology.numbering"
+local endpoint_numbers = require "taut.topology.model.endpoint_numbers"
 local tables = require "taut.base.tables"
 
 local load_rails = {}
@@ -52,7 +52,7 @@ local function routed_rails(topo, set, src, dst)
 end
 
 local function add_port(topo, out, node, rail, way, bytes)
-   local tx, rx = numbering.ports_of_rail(#topo.nodes, node, rail)
+   local tx, rx = endpoint_numbers.ports_of_rail(#topo.nodes, node, rail)
    local c = way == "tx" and tx or rx
    out[c] = out[c] + bytes
 end
@@ -171,7 +171,7 @@ end
 local function weigh_set(topo, weights, group, set, weight)
    each_rail(group.set & set, function(rail)
       for _, n in ipairs(group.nodes) do
-         weights[numbering.endpoint_of(#topo.nodes, n, rail)] = weight
+         weights[endpoint_numbers.endpoint_of(#topo.nodes, n, rail)] = weight
       end
    end)
 end

@@ -2,7 +2,7 @@
 --- Nodes that are made otherwise than the rest: with an injection capacity of their own, or one
 -- that is to be learned for them alone.
 local hostlist = require "taut.hostlist"
-local numbering = require "taut.topology.numbering"
+local endpoint_numbers = require "taut.topology.model.endpoint_numbers"
 local unknown = require "taut.topology.unknown"
 
 local node_classes = {}
@@ -65,7 +65,7 @@ local function apply_class(topo, name, class)
       end
       topo.node_class[n] = name
       for rail = 1, topo.rails do
-         local tx, rx = numbering.ports_of_rail(#topo.nodes, n, rail)
+         local tx, rx = endpoint_numbers.ports_of_rail(#topo.nodes, n, rail)
          set_capacity(topo, tx, class.tx)
          set_capacity(topo, rx, class.rx)
       end

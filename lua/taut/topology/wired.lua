@@ -5,7 +5,7 @@
 -- named by the port it leaves; where a model treats all cables between two routers as one, they
 -- are one link, named by the first of them, with the sum of their capacities.
 local hostlist = require "taut.hostlist"
-local numbering = require "taut.topology.numbering"
+local endpoint_numbers = require "taut.topology.model.endpoint_numbers"
 local shape = require "taut.topology.shape"
 local tables = require "taut.base.tables"
 local unknown = require "taut.topology.unknown"
@@ -341,7 +341,7 @@ function wired.with_health(fabric, topo, err)
    end
    local left = {}
    for _, r in ipairs(fabric.rail_planes or {}) do
-      local tx, rx = numbering.ports_of_rail(#topo.nodes, r.node, r.rail)
+      local tx, rx = endpoint_numbers.ports_of_rail(#topo.nodes, r.node, r.rail)
       topo.planes[tx], topo.planes[rx] = r.planes, r.planes
       left[tx], left[rx] = r.left, r.left
    end

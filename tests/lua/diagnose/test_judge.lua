@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
-local expectation = require "taut.topology.expectation"
+local expectation = require "taut.topology.model.expectation"
 local judge = require "taut.diagnose.judge"
 local lu = require "luaunit"
 local sim = require "lib.sim"

@@ -2,7 +2,7 @@
 -- What components carry where nobody configured it, and classes of nodes.
 local config = require "taut.config"
 local diagnose = require "taut.diagnose"
-local expectation = require "taut.topology.expectation"
+local expectation = require "taut.topology.model.expectation"
 local json = require "taut.json"
 local judge = require "taut.diagnose.judge"
 local lu = require "luaunit"

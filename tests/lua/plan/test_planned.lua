@@ -4,7 +4,7 @@
 local config = require "taut.config"
 local coverage = require "taut.plan.coverage"
 local diagnose = require "taut.diagnose"
-local expectation = require "taut.topology.expectation"
+local expectation = require "taut.topology.model.expectation"
 local health = require "taut.topology.health"
 local judge = require "taut.diagnose.judge"
 local lu = require "luaunit"

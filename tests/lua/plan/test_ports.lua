@@ -3,7 +3,7 @@
 local config = require "taut.config"
 local coverage = require "taut.plan.coverage"
 local diagnose = require "taut.diagnose"
-local expectation = require "taut.topology.expectation"
+local expectation = require "taut.topology.model.expectation"
 local lu = require "luaunit"
 local plan = require "taut.plan"
 local ports = require "taut.plan.ports"

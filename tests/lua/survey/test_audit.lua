@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- The audit on machines of arithmetic: phases, what is found and what is not.
 local audit = require "taut.survey.audit"
-local expectation = require "taut.topology.expectation"
+local expectation = require "taut.topology.model.expectation"
 local json = require "taut.json"
 local links = require "taut.survey.links"
 local lu = require "luaunit"

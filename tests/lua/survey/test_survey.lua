@@ -2,7 +2,7 @@
 -- Surveys: who may hold one, who is waited for, rounds, what happens when nodes go, lie or hang.
 -- The connections are fakes that keep what is sent to them; all else is real.
 local coverage = require "taut.plan.coverage"
-local expectation = require "taut.topology.expectation"
+local expectation = require "taut.topology.model.expectation"
 local hello = require "taut.wire.hello"
 local json = require "taut.json"
 local looptest = require "lib.looptest"

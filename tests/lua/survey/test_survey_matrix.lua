@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- The schedule of `taut matrix`: every pair, both ways, and who shares what with whom.
-local expectation = require "taut.topology.expectation"
+local expectation = require "taut.topology.model.expectation"
 local lu = require "luaunit"
 local matrix = require "taut.survey.matrix"
 local sim = require "lib.sim"

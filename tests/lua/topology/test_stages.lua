@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Routes with sets of links: plans occupy all of a set, diagnosis judges none of it.
 local diagnose = require "taut.diagnose"
-local expectation = require "taut.topology.expectation"
+local expectation = require "taut.topology.model.expectation"
 local lu = require "luaunit"
 local sim = require "lib.sim"
 local stages = require "taut.topology.stages"

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
-local numbering = require "taut.topology.numbering"
+local endpoint_numbers = require "taut.topology.model.endpoint_numbers"
 local tables = require "taut.base.tables"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
@@ -216,7 +216,7 @@ end
 local function node_data(scene, node)
    local topo, rows = scene.topo, json.array {}
    for rail = 1, topo.rails or 1 do
-      local tx = numbering.ports_of_rail(#topo.nodes, node, rail)
+      local tx = endpoint_numbers.ports_of_rail(#topo.nodes, node, rail)
       local r = topo:router(node, rail)
       for k = 0, r and 1 or -1 do
          local row = common.component(scene, tx + k)

@@ -5,7 +5,7 @@
 -- On a dragonfly two routers of a group are rarely in one job, and what shows that the link between
 -- them is slow are mostly flows to other groups.  Whatever else these may have taken is as good a
 -- cause, the other members of the same set first of all, until it was seen to do well.
-local numbering = require "taut.topology.numbering"
+local endpoint_numbers = require "taut.topology.model.endpoint_numbers"
 local share = require "taut.diagnose.share"
 local tables = require "taut.base.tables"
 
@@ -84,8 +84,8 @@ local function count_hit(self, followed, way, test)
    followed.hits, followed.low = followed.hits + 1, followed.low + 1
    followed.senders[test.src], followed.receivers[test.dst] = true, true
    followed.first, followed.last = followed.first or test.time, test.time
-   local tx = numbering.ports_of_rail(#topo.nodes, test.src, test.rail)
-   local _, rx = numbering.ports_of_rail(#topo.nodes, test.dst, test.rail)
+   local tx = endpoint_numbers.ports_of_rail(#topo.nodes, test.src, test.rail)
+   local _, rx = endpoint_numbers.ports_of_rail(#topo.nodes, test.dst, test.rail)
    on[tx], on[rx] = (on[tx] or 0) + 1, (on[rx] or 0) + 1
    for _, tally in ipairs(way) do
       for _, c in ipairs(tally.set.members) do

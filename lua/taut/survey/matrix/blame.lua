@@ -5,7 +5,7 @@
 -- and that hardly any good pair clears; components that explain the same pairs are named together.
 -- A stage of several links (hashed or adaptive traffic) is a candidate as it is: one broken member
 -- of it makes its share of the pairs slow.
-local expectation = require "taut.topology.expectation"
+local expectation = require "taut.topology.model.expectation"
 local tables = require "taut.base.tables"
 
 local blame = {}

@@ -10,7 +10,7 @@
 local tables = require "taut.base.tables"
 local again = require "taut.survey.matrix.again"
 local data = require "taut.survey.matrix.data"
-local expectation = require "taut.topology.expectation"
+local expectation = require "taut.topology.model.expectation"
 local findings = require "taut.survey.matrix.findings"
 local islands = require "taut.topology.islands"
 local json = require "taut.json"

@@ -2,7 +2,7 @@
 --- A machine as text, so that a later start can tell which components are still the same: names,
 -- ends, kinds and capacities, without routes.  About 12 bytes for each component.
 local json = require "taut.json"
-local numbering = require "taut.topology.numbering"
+local endpoint_numbers = require "taut.topology.model.endpoint_numbers"
 
 local kept = {}
 local Machine = {}
@@ -35,8 +35,8 @@ end
 local function ends_of(topo, sorts, number_of)
    local at, list, n = {}, {}, #topo.nodes
    for e = 1, n * topo.rails do
-      local tx, rx = numbering.ports_of(e)
-      at[e] = topo:router(numbering.node_of(n, e)) or -1
+      local tx, rx = endpoint_numbers.ports_of(e)
+      at[e] = topo:router(endpoint_numbers.node_of(n, e)) or -1
       list[tx] = sort_of(topo, tx, sorts, number_of)
       list[rx] = sort_of(topo, rx, sorts, number_of)
    end
@@ -104,8 +104,8 @@ end
 local function add_ends(self, ends)
    local n = #self.nodes
    for e = 1, n * self.rails do
-      local node, rail = numbering.node_of(n, e)
-      local tx, rx = numbering.ports_of(e)
+      local node, rail = endpoint_numbers.node_of(n, e)
+      local tx, rx = endpoint_numbers.ports_of(e)
       local name = self.rails > 1 and ("%s:%d"):format(self.nodes[node], rail) or self.nodes[node]
       add_component(self, name .. "/tx", ends[tx])
       add_component(self, name .. "/rx", ends[rx])

@@ -8,7 +8,7 @@ local asked = require "taut.topology.fabrics.asked"
 local base = require "taut.topology.base"
 local dynamic = require "taut.topology.seen.dynamic"
 local joined = require "taut.topology.fabrics.joined"
-local numbering = require "taut.topology.numbering"
+local endpoint_numbers = require "taut.topology.model.endpoint_numbers"
 local service_levels = require "taut.topology.service_levels"
 local settings = require "taut.topology.fabrics.settings"
 
@@ -103,8 +103,8 @@ local function add_ends(spec, fabric, whole)
    local count = #whole.nodes
    for n, w in ipairs(fabric.node) do
       for k = 1, fabric.rails do
-         local e = numbering.endpoint_of(count, w, fabric.first_rail + k)
-         local tx, rx = numbering.ports_of_rail(#fabric.topo.nodes, n, k)
+         local e = endpoint_numbers.endpoint_of(count, w, fabric.first_rail + k)
+         local tx, rx = endpoint_numbers.ports_of_rail(#fabric.topo.nodes, n, k)
          local r = fabric.topo:router(n, k)
          spec.router_of[e] = r and fabric.first_router + r or false
          spec.tx[e], spec.rx[e] = capacity_of(fabric.topo, tx), capacity_of(fabric.topo, rx)

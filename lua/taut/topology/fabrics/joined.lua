@@ -3,7 +3,7 @@
 -- by the fabric that this is in.
 local base = require "taut.topology.base"
 local health = require "taut.topology.health"
-local numbering = require "taut.topology.numbering"
+local endpoint_numbers = require "taut.topology.model.endpoint_numbers"
 local tables = require "taut.base.tables"
 
 local joined = {}
@@ -38,7 +38,7 @@ function Joined:part_of(component)
    if not own then
       return f, nil
    end
-   local tx, rx = numbering.ports_of_rail(#f.topo.nodes, own, rail - f.first_rail)
+   local tx, rx = endpoint_numbers.ports_of_rail(#f.topo.nodes, own, rail - f.first_rail)
    return f, component % 2 == 0 and rx or tx
 end
 
@@ -48,7 +48,8 @@ function Joined:of_part(fabric, component)
    if not n then
       return component - fabric.topo.first_link + fabric.first_link
    end
-   local tx, rx = numbering.ports_of_rail(#self.nodes, fabric.node[n], fabric.first_rail + rail)
+   local tx, rx = endpoint_numbers.ports_of_rail(#self.nodes, fabric.node[n],
+      fabric.first_rail + rail)
    return component % 2 == 0 and rx or tx
 end
 

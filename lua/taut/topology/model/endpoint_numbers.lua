@@ -6,36 +6,36 @@
 --    rx        2 e, its way in
 --
 -- Links follow (taut_graph_tx, taut_graph_rx and taut_graph_link count the same from 0).
-local numbering = {}
+local endpoint_numbers = {}
 
 --- @param nodes how many there are
 -- @param node, rail numbers, from 1; rail (optional): 1
-function numbering.endpoint_of(nodes, node, rail)
+function endpoint_numbers.endpoint_of(nodes, node, rail)
    return nodes * ((rail or 1) - 1) + node
 end
 
 --- @return node, rail
-function numbering.node_of(nodes, endpoint)
+function endpoint_numbers.node_of(nodes, endpoint)
    return (endpoint - 1) % nodes + 1, (endpoint - 1) // nodes + 1
 end
 
 --- @return components tx, rx of an endpoint
-function numbering.ports_of(endpoint)
+function endpoint_numbers.ports_of(endpoint)
    return 2 * endpoint - 1, 2 * endpoint
 end
 
 --- @return components tx, rx of a node's rail
-function numbering.ports_of_rail(nodes, node, rail)
-   return numbering.ports_of(numbering.endpoint_of(nodes, node, rail))
+function endpoint_numbers.ports_of_rail(nodes, node, rail)
+   return endpoint_numbers.ports_of(endpoint_numbers.endpoint_of(nodes, node, rail))
 end
 
 --- @return array of tx and rx of all rails of a node
-function numbering.ports_of_node(nodes, node, rails)
+function endpoint_numbers.ports_of_node(nodes, node, rails)
    local list = {}
    for rail = 1, rails or 1 do
-      list[#list + 1], list[#list + 2] = numbering.ports_of_rail(nodes, node, rail)
+      list[#list + 1], list[#list + 2] = endpoint_numbers.ports_of_rail(nodes, node, rail)
    end
    return list
 end
 
-return numbering
+return endpoint_numbers
