@@ -41,6 +41,55 @@ local function find_newest_ends(self, component)
    return newest and newest.src, newest and newest.dst
 end
 
+local ALIKE = 0.06 -- rates that differ by less are one
+local RATES = 6     -- low tests of one rate, before it says anything
+local OTHERS = 0.25 -- of them, tests that lost another share: as many are no chance
+
+-- The rate that most low tests with the losses of a case have: the window with most of these
+-- ascending rates.
+-- @return how many; from which rate to which
+local function find_usual_rate(rates)
+   local first, most, from, to = 1, 0, nil, nil
+   for i, rate in ipairs(rates) do
+      while rates[first] < rate * (1 - ALIKE) do
+         first = first + 1
+      end
+      if i - first + 1 > most then
+         most, from, to = i - first + 1, rates[first], rate
+      end
+   end
+   return most, from, to
+end
+
+--- May a queue have dropped the losses of a case?  A full one shares its link out evenly: the tests
+-- behind it have one rate, whatever they lost.  Random losses give another rate with each share.
+-- @param run tests with counted losses: array of { time, rate, is_at }
+-- @return what is missing for a verdict, where low tests of one rate lost the share of the case and
+--   others as well; or nil
+function loss.find_queue(run, case, settings)
+   local rates, others = {}, 0
+   for _, test in ipairs(run) do
+      if test.is_at and test.rate >= 0 and test.rate < settings.good then
+         rates[#rates + 1] = test.rate
+      end
+   end
+   table.sort(rates)
+   local alike, from, to = find_usual_rate(rates)
+   if settings.lossless or alike < RATES or 2 * alike < #rates then
+      return nil
+   end
+   for _, test in ipairs(run) do
+      local is_other = not test.is_at and test.time >= case.first
+      if is_other and test.rate >= from and test.rate <= to then
+         others = others + 1
+      end
+   end
+   if others < OTHERS * alike then
+      return nil
+   end
+   return { what = "queue", has = others, needs = alike }
+end
+
 --- What a verdict "it loses" still wants; nil when nothing is missing.
 -- @return as verdict.missing
 function loss.missing(self, component, record, case, now)
@@ -57,6 +106,7 @@ function loss.missing(self, component, record, case, now)
       return { what = "far", has = case.far, needs = math.ceil(far) }
    end
    return alone.missing(self, component, case, far, find_newest_ends(self, component))
+      or loss.find_queue(self.evidence:loss_run(component), case, s)
 end
 
 --- Others that may be what loses: what explains the case nearly as well, so that without the tests

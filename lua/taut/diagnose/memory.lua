@@ -15,7 +15,8 @@ local SEEN = { "cleared_at", "cleared_by", "last", "tests", "good", "reach" }
 
 -- What lacks for a verdict: its `what`, and whether it has numbers.
 local MISSING = { score = true, spells = true, span = true, far = true, confirmed = true,
-   senders = true, receivers = true, busy = false, test = false, elsewhere = false, job = false }
+   senders = true, receivers = true, queue = true, busy = false, test = false, elsewhere = false,
+   job = false }
 
 ---------------------------------------------------------------- out
 

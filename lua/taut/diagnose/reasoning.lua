@@ -34,6 +34,7 @@ local MISSING = {
    far = "seen with %d of %d other nodes",
    senders = "seen with %d of %d senders",
    receivers = "seen with %d of %d receivers",
+   queue = "%d tests got the rate of these %d, and lost another share: a queue may do that",
    busy = "several streams get more than one: it may only be busy",
    confirmed = "confirmed by %d of %d tests",
    job = "job %d came before it, and may be what fills the link for as long as it runs",

@@ -3,6 +3,7 @@
 local diagnose = require "taut.diagnose"
 local json = require "taut.json"
 local judge = require "taut.diagnose.judge"
+local loss = require "taut.diagnose.loss"
 local losses = require "taut.tests".losses
 local lu = require "luaunit"
 local memory = require "taut.diagnose.memory"
@@ -136,6 +137,36 @@ function tests.test_losses_beside_others_count_where_queues_drop_nothing_only()
    end
    local t = judged(0.9, { send = { foreign_bytes = 1000 } })
    lu.assertEquals({ t.class, t.segments, t.lost }, { "good", 20000, 200 })
+end
+
+-- Tests behind a full queue have one rate, whatever they lost.
+function tests.test_one_rate_with_many_shares_is_a_queue()
+   local function find(at, others, settings)
+      local run = {}
+      for i, list in ipairs { others, at } do
+         for _, rate in ipairs(list) do
+            run[#run + 1] = { time = 10, rate = rate, is_at = i == 2 }
+         end
+      end
+      return loss.find_queue(run, { first = 10 }, settings or sim.quick)
+   end
+   local third = { 0.33, 0.335, 0.33, 0.325, 0.34, 0.33 }
+   lu.assertEquals(find(third, { 0.33, 0.334 }), { what = "queue", has = 2, needs = 6 })
+   lu.assertNil(find(third, { 0.33 }))       -- one may have met another cause
+   lu.assertNil(find(third, { 0.2, 0.5, 1 })) -- other losses, other rates
+   lu.assertNil(find({ 0.33, 0.335, 0.33, 0.325, 0.34 }, { 0.33, 0.334 })) -- too few
+   lu.assertNil(find({ 0.2, 0.3, 0.4, 0.5, 0.6, 0.7 }, { 0.2, 0.3 }))
+   lu.assertNil(find({ 1, 1, 1, 1, 1, 1 }, { 1, 1, 1 })) -- good ones tell nothing
+   lu.assertNil(find({ -1, -1, -1, -1, -1, -1 }, { -1, -1 })) -- nor do void ones
+   local lossless = tables.copy(sim.quick)
+   lossless.lossless = true
+   lu.assertNil(find(third, { 0.33, 0.334 }, lossless))
+   -- from before the case began
+   local run = {}
+   for i = 1, 9 do
+      run[i] = { time = i, rate = 0.33, is_at = i > 3 }
+   end
+   lu.assertNil(loss.find_queue(run, { first = 4 }, sim.quick))
 end
 
 ---------------------------------------------------------------- on a machine
