@@ -109,7 +109,8 @@ return {
             "it.",
          "sending for 0.6 of the time shows 0.6: healthy would look low" },
       { "void_foreign", 0.1, 0.001, 10, "share of what is expected",
-         "A low test is discarded when its port carried so much other traffic.",
+         "A low test is discarded when its port carried so much other traffic; no test's losses " ..
+            "count then, unless `lossless`.",
          "less cannot make a test low that is good by itself" },
       { "port_low", 0.5, 0, 1, "share of what is expected",
          "A discarded test whose loaded port carried less than this, all traffic included, " ..

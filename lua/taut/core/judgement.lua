@@ -53,7 +53,9 @@ end
 
 -- What others are known to send: what ports counted, and what running jobs' profiles say.
 local function excuse_loads(self, test)
-   local is_late = test.class == "void" and test.segments ~= nil -- what it lost counts
+   -- what it lost counts, and may be others' queues' doing where these drop anything
+   local is_late = test.class == "void" and test.segments ~= nil
+      and not self.site.conf.diagnosis.lossless
    if test.class == "low" or test.port and test.port.is_low or is_late then
       local fabric = self.followers and self.followers.fabric
       elsewhere.excuse(test, { topology = self.site.topo, good = self.site.conf.diagnosis.good,

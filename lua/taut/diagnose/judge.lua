@@ -130,6 +130,7 @@ end
 
 -- What others sent beside a test, in words, or nil.  A low figure then speaks against nobody, as it
 -- does where its ends were idle; a good one stands: neither makes a stream faster than the route.
+-- What it lost their queue may have dropped.
 local function met_others(t, send, recv, s)
    for name, r in pairs { [t.dst_name] = recv, [t.src_name] = send } do
       local bytes = foreign(t, r)

@@ -64,18 +64,21 @@ end
 --- May a queue have dropped the losses of a case?  A full one shares its link out evenly: the tests
 -- behind it have one rate, whatever they lost.  Random losses give another rate with each share.
 -- @param run tests with counted losses: array of { time, rate, is_at }
--- @return what is missing for a verdict, where low tests of one rate lost the share of the case and
---   others as well; or nil
+-- @return what is missing for a verdict, where most tests with the losses of the case are low and
+--   have one rate, and others have it that lost another share; or nil
 function loss.find_queue(run, case, settings)
-   local rates, others = {}, 0
+   local rates, rated, others = {}, 0, 0
    for _, test in ipairs(run) do
-      if test.is_at and test.rate >= 0 and test.rate < settings.good then
-         rates[#rates + 1] = test.rate
+      if test.is_at and test.rate >= 0 then
+         rated = rated + 1
+         if test.rate < settings.good then
+            rates[#rates + 1] = test.rate
+         end
       end
    end
    table.sort(rates)
    local alike, from, to = find_usual_rate(rates)
-   if settings.lossless or alike < RATES or 2 * alike < #rates then
+   if settings.lossless or alike < RATES or 2 * alike < rated then
       return nil
    end
    for _, test in ipairs(run) do

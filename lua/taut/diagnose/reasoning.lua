@@ -202,6 +202,10 @@ local function add_what_was_lost(self, list, component, record)
    if record.loss then
       return
    end
+   local queue = loss.find_queue(self.evidence:loss_run(component), case, self.s)
+   if queue then
+      add_reason(list, "missing for a verdict: " .. reasoning.missing(queue))
+   end
    for _, r in ipairs(record.tied and loss.rivals(self, component) or {}) do
       add_reason(list, ("%s was on the way of %s of these tests, and may be what loses"):format(
          self.topo.components[r.component], format_percent(r.same)), { rival = r.component })
@@ -274,7 +278,7 @@ function reasoning.of(self, component)
    if part then
       add_reason(list, part .. " is slow or dead, not this alone")
    end
-   if k.state == "suspect" and k.missing then
+   if k.state == "suspect" and k.missing and k.missing.what ~= "queue" then
       add_reason(list, "missing for a verdict: " .. reasoning.missing(k.missing))
    end
    if words_of_whole(k) then

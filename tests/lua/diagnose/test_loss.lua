@@ -158,6 +158,12 @@ function tests.test_one_rate_with_many_shares_is_a_queue()
    lu.assertNil(find({ 0.2, 0.3, 0.4, 0.5, 0.6, 0.7 }, { 0.2, 0.3 }))
    lu.assertNil(find({ 1, 1, 1, 1, 1, 1 }, { 1, 1, 1 })) -- good ones tell nothing
    lu.assertNil(find({ -1, -1, -1, -1, -1, -1 }, { -1, -1 })) -- nor do void ones
+   -- a load that was there for a while
+   local later = table.move(third, 1, 6, 1, {})
+   for i = 1, 7 do
+      later[6 + i] = 0.9
+   end
+   lu.assertNil(find(later, { 0.33, 0.334 }))
    local lossless = tables.copy(sim.quick)
    lossless.lossless = true
    lu.assertNil(find(third, { 0.33, 0.334 }, lossless))
