@@ -118,6 +118,7 @@ recover() {
     wait_until 30 is_well "$1" || echo "failed $1 is $(state "$1") after $HUNT_JOBS healthy jobs"
 }
 
+copy_database() { bench_lua lab/detection.lua copy $DATABASE "$1"; }
 usage_of_tautd() { bench_tautd_cpu | sed "s/^/tautd $1 /"; }
 # shellcheck disable=SC2086
 report() { bench_lua lab/detection.lua report "$2" $DATABASE $HUNT_NAME $HUNT_FAULT <"$1"; }
@@ -160,12 +161,6 @@ streams_in_turns() {
         done
         sleep "$HUNT_STREAM_S"
     done
-}
-
-# What is not in the database's file yet stands beside it.
-keep_database() {
-    lab exec cat $DATABASE >"$KEEP.db"
-    lab exec cat $DATABASE-wal >"$KEEP.db-wal" 2>/dev/null || rm -f "$KEEP.db-wal"
 }
 
 one_position() {
@@ -213,6 +208,8 @@ hunt_main() {
     done
     [ -z "$streams" ] || { touch "$TMP/quiet"; wait $streams || die "lab load: $(cat "$TMP/streams")"; }
     bench_inside usage_of_tautd after >>"$TMP/positions"
-    [ -z "$KEEP" ] || { keep_database; cp "$TMP/positions" "$KEEP"; }
+    if [ -n "$KEEP" ]; then
+        bench_inside copy_database "$TMP/kept.db" && mv "$TMP/kept.db" "$KEEP.db" && cp "$TMP/positions" "$KEEP"
+    fi
     bench_inside report "$TMP/positions" "$conf" | bench_figures
 }

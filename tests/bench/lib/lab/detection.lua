@@ -362,5 +362,15 @@ local function report(path, file, name, fault)
    figure(name .. ".wrong_verdicts", #wrong.verdicts, "components", "<=", 0)
 end
 
-local commands = { positions = positions, state = state, report = report }
+-- The database as it is now, while tautd goes on writing.
+local function copy(from, to)
+   local db = assert(require("DBI").Connect("SQLite3", from))
+   db:autocommit(true)
+   local stmt = assert(db:prepare("VACUUM INTO ?"))
+   assert(stmt:execute(to))
+   stmt:close()
+   db:close()
+end
+
+local commands = { positions = positions, state = state, report = report, copy = copy }
 commands[arg[1]](table.unpack(arg, 2))
