@@ -100,6 +100,16 @@ function tables.pick(map, names)
    return out
 end
 
+--- What a map has of some names.
+-- @param names array
+function tables.of_names(map, names)
+   local out = {}
+   for _, name in ipairs(names) do
+      out[name] = map[name]
+   end
+   return out
+end
+
 --- A value where it is a table, as what others say need not be; else an empty one.
 function tables.or_empty(value)
    if type(value) == "table" then

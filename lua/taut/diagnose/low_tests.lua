@@ -19,11 +19,7 @@ local NUMBERS = { "id", "event", "time", "bw_Bps", "expected_Bps", "ratio", "str
 
 --- A test without what else was on its way.
 function low_tests.pack(test)
-   local out = {}
-   for _, f in ipairs(FIELDS) do
-      out[f] = test[f]
-   end
-   return out
+   return tables.of_names(test, FIELDS)
 end
 
 -- A map from components as { c, value, c, value, … }.

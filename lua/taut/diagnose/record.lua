@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What the diagnosis holds of a component beside the runs of its tests (taut.evidence has those):
 -- the fields of a record, what ends with what, and which of them a store keeps.
+local tables = require "taut.base.tables"
+
 local record = {}
 
 -- What a field belongs to:
@@ -72,11 +74,7 @@ end
 
 --- The record that unpacked fields make.
 function record.restore(fields)
-   local self = {}
-   for _, name in ipairs(ALL) do
-      self[name] = fields[name]
-   end
-   return self
+   return tables.of_names(fields, ALL)
 end
 
 return record
