@@ -8,8 +8,9 @@
 # (until it is given up), HUNT_LEFT (percent, or "random") and HUNT_LOADS
 # (arguments of `lab load', an array).  HUNT_STREAMS: how many steady streams there
 # are besides, each between two random nodes of 32 and for HUNT_STREAM_S seconds.
-# HUNT_FAULT: a kind of detection.lua's, HUNT_EVERY: seconds for which the fault is there, and then not, in turns, and
-# HUNT_DO: `lab degrade', or `lab lose', with HUNT_LEFT.
+# HUNT_FAULT: a kind of detection.lua's, HUNT_EVERY: seconds for which the fault
+# is there, and then not, in turns, and HUNT_DO: `lab degrade', or `lab lose',
+# with HUNT_LEFT.
 
 POSITIONS='' KEEP='' HUNT_FAULT=${BENCH_FAULT:-} HUNT_EVERY='' HUNT_DO=degrade
 HUNT_STREAMS=0 HUNT_STREAM_S=''
@@ -209,7 +210,9 @@ hunt_main() {
     [ -z "$streams" ] || { touch "$TMP/quiet"; wait $streams || die "lab load: $(cat "$TMP/streams")"; }
     bench_inside usage_of_tautd after >>"$TMP/positions"
     if [ -n "$KEEP" ]; then
-        bench_inside copy_database "$TMP/kept.db" && mv "$TMP/kept.db" "$KEEP.db" && cp "$TMP/positions" "$KEEP"
+        bench_inside copy_database "$TMP/kept.db" || die "$KEEP.db: not kept"
+        mv "$TMP/kept.db" "$KEEP.db"
+        cp "$TMP/positions" "$KEEP"
     fi
     bench_inside report "$TMP/positions" "$conf" | bench_figures
 }
