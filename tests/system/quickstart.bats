@@ -29,3 +29,12 @@ setup() {
     [ "$status" -eq 1 ]
     [[ $output == *"there is no benchmark nothing"* ]]
 }
+
+@test "a path with a blank is refused before anything is installed" {
+    mkdir "$BATS_TEST_TMPDIR/my taut"
+    cp "$quickstart" "$BATS_TEST_TMPDIR/my taut"
+    run "$BATS_TEST_TMPDIR/my taut/quickstart" build
+    [ "$status" -eq 1 ]
+    [[ $output == *"my taut': configure builds nothing in a path with a blank"* ]]
+    [ ! -e "$BATS_TEST_TMPDIR/my taut/build" ]
+}
