@@ -52,22 +52,23 @@ static void read_plan_judged(lua_State *L, const struct taut_graph *g,
                              const struct taut_lua_test *p,
                              struct taut_measured *t)
 {
+    const struct taut_test_figures *f = &p->figures;
     bool is_good = p->class == TAUT_TEST_GOOD;
 
     t->is_low = p->class == TAUT_TEST_LOW;
-    t->bw_Bps = (t->is_low || is_good) && p->bw_Bps >= 0 && !isinf(p->bw_Bps)
-                    ? p->bw_Bps
+    t->bw_Bps = (t->is_low || is_good) && f->bw_Bps >= 0 && !isinf(f->bw_Bps)
+                    ? f->bw_Bps
                     : -1;
     if (!t->is_low && !is_good) {
         taut_test_push_odd(L, -1, p, "port");
         taut_take_pop_port(L, g, t);
     }
-    t->expected_Bps = isnan(p->expected_Bps) ? HUGE_VAL : p->expected_Bps;
+    t->expected_Bps = isnan(f->expected_Bps) ? HUGE_VAL : f->expected_Bps;
     t->by_loss = p->by_loss;
-    t->segments = isnan(p->segments) ? 0 : p->segments;
-    t->lost = isnan(p->lost) ? -1 : p->lost;
-    t->segment_bytes = isnan(p->segment_bytes) ? 0 : p->segment_bytes;
-    t->min_rtt_ns = isnan(p->min_rtt_ns) ? 0 : p->min_rtt_ns;
+    t->segments = isnan(f->segments) ? 0 : f->segments;
+    t->lost = isnan(f->lost) ? -1 : f->lost;
+    t->segment_bytes = isnan(f->segment_bytes) ? 0 : f->segment_bytes;
+    t->min_rtt_ns = isnan(f->min_rtt_ns) ? 0 : f->min_rtt_ns;
 }
 
 /* Several send at once over the links of the test of a plan, which is on the top

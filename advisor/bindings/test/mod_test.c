@@ -66,22 +66,33 @@ static const struct field fields[] = {
     {"start_ms", NUMBER, AT(start_ms)},
     {"dur_ms", NUMBER, AT(dur_ms)},
     {"enough_Bps", NUMBER, AT(enough_Bps)},
-    {"expected_Bps", FLOAT, AT(expected_Bps)},
-    {"bw_Bps", FLOAT, AT(bw_Bps)},
-    {"sender_Bps", FLOAT, AT(sender_Bps)},
-    {"ratio", FLOAT, AT(ratio)},
-    {"peak", FLOAT, AT(peak)},
-    {"rtt_ns", NUMBER, AT(rtt_ns)},
-    {"min_rtt_ns", NUMBER, AT(min_rtt_ns)},
-    {"delay_ns", NUMBER, AT(delay_ns)},
-    {"foreign_bytes", NUMBER, AT(foreign_bytes)},
     {"stalls", NUMBER, AT(stalls)},
-    {"segments", NUMBER, AT(segments)},
-    {"lost", NUMBER, AT(lost)},
-    {"segment_bytes", NUMBER, AT(segment_bytes)},
+    {"expected_Bps", FLOAT, AT(figures.expected_Bps)},
+    {"bw_Bps", FLOAT, AT(figures.bw_Bps)},
+    {"sender_Bps", FLOAT, AT(figures.sender_Bps)},
+    {"ratio", FLOAT, AT(figures.ratio)},
+    {"peak", FLOAT, AT(figures.peak)},
+    {"rtt_ns", NUMBER, AT(figures.rtt_ns)},
+    {"min_rtt_ns", NUMBER, AT(figures.min_rtt_ns)},
+    {"delay_ns", NUMBER, AT(figures.delay_ns)},
+    {"foreign_bytes", NUMBER, AT(figures.foreign_bytes)},
+    {"segments", NUMBER, AT(figures.segments)},
+    {"lost", NUMBER, AT(figures.lost)},
+    {"segment_bytes", NUMBER, AT(figures.segment_bytes)},
 };
-#undef AT
 #define FIELDS (sizeof(fields) / sizeof(fields[0]))
+
+static bool is_figure(const struct field *f)
+{
+    return f->at >= AT(figures) &&
+           f->at < AT(figures) + sizeof(struct taut_test_figures);
+}
+#undef AT
+
+#define NO_FIGURES                                                             \
+    {                                                                          \
+        NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN             \
+    }
 
 enum { BOARD = 1, ODD, ROUTE_TABLE, USER_VALUES = ROUTE_TABLE };
 
@@ -95,6 +106,14 @@ static void push_whole(lua_State *L, double v)
         lua_pushnil(L);
     else if (lua_numbertointeger(v, &n) && (double)n == v)
         lua_pushinteger(L, n);
+    else
+        lua_pushnumber(L, v);
+}
+
+static void push_double(lua_State *L, double v)
+{
+    if (isnan(v))
+        lua_pushnil(L);
     else
         lua_pushnumber(L, v);
 }
@@ -192,10 +211,7 @@ static void push_field(lua_State *L, int index, struct taut_lua_test *t,
             lua_pushnil(L);
         break;
     case FLOAT:
-        if (!isnan(*(const double *)(const void *)at))
-            lua_pushnumber(L, *(const double *)(const void *)at);
-        else
-            lua_pushnil(L);
+        push_double(L, *(const double *)(const void *)at);
         break;
     case NUMBER:
         push_whole(L, *(const double *)(const void *)at);
@@ -402,6 +418,29 @@ static int test_newindex(lua_State *L)
     return 0;
 }
 
+void taut_test_set_figures(lua_State *L, int index, int class,
+                           const struct taut_test_figures *figures)
+{
+    struct taut_lua_test *t = taut_test_at(L, index, class);
+
+    if (t != NULL) {
+        t->figures = *figures;
+        return;
+    }
+    for (size_t i = 0; i < FIELDS; i++) {
+        const struct field *f = &fields[i];
+        if (!is_figure(f))
+            continue;
+        size_t at = f->at - offsetof(struct taut_lua_test, figures);
+        double v = *(const double *)(const void *)((const char *)figures + at);
+        if (f->type == NUMBER)
+            push_whole(L, v);
+        else
+            push_double(L, v);
+        lua_setfield(L, index, f->name);
+    }
+}
+
 /* ---- the class ---- */
 
 /* tests.fields(t) → table of all fields that a test has */
@@ -466,13 +505,18 @@ void taut_test_begin(lua_State *L, struct taut_lua_test *t, int board)
     const struct taut_lua_board *b = lua_touserdata(L, board);
 
     *t = (struct taut_lua_test){
-        .graph = b->graph, .board = b, .epoch = b->epoch,
-        .id = TAUT_TEST_NO_INTEGER, .event = TAUT_TEST_NO_INTEGER,
-        .job = TAUT_TEST_NO_INTEGER, .time = NAN, .start_ms = NAN,
-        .dur_ms = NAN, .enough_Bps = NAN, .expected_Bps = NAN, .bw_Bps = NAN, .sender_Bps = NAN,
-        .ratio = NAN, .peak = NAN, .rtt_ns = NAN, .min_rtt_ns = NAN, .delay_ns = NAN,
-        .foreign_bytes = NAN, .stalls = NAN, .segments = NAN, .lost = NAN,
-        .segment_bytes = NAN,
+        .graph = b->graph,
+        .board = b,
+        .epoch = b->epoch,
+        .id = TAUT_TEST_NO_INTEGER,
+        .event = TAUT_TEST_NO_INTEGER,
+        .job = TAUT_TEST_NO_INTEGER,
+        .time = NAN,
+        .start_ms = NAN,
+        .dur_ms = NAN,
+        .enough_Bps = NAN,
+        .stalls = NAN,
+        .figures = NO_FIGURES,
     };
     lua_pushvalue(L, board);
     lua_setiuservalue(L, -2, BOARD);
@@ -513,5 +557,7 @@ int luaopen_taut_tests(lua_State *L)
     lua_setfield(L, -2, "BEYOND");
     lua_pushvalue(L, -2);
     luaL_setfuncs(L, taut_test_functions, 1);
+    lua_pushvalue(L, -2);
+    luaL_setfuncs(L, taut_test_figure_functions, 1);
     return 1;
 }

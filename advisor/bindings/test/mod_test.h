@@ -23,6 +23,19 @@ enum taut_test_class {
     TAUT_TEST_CLASSES
 };
 
+/* What its two nodes reported, as judge.lua documents it.  NAN: not known. */
+struct taut_test_figures {
+    double expected_Bps, bw_Bps, sender_Bps;
+    double ratio; /* bw_Bps / expected_Bps */
+    double peak;  /* of the best part of its window, in the same unit */
+    double rtt_ns, min_rtt_ns;      /* the sender's */
+    double delay_ns, foreign_bytes; /* of the end that has more */
+    double segments, lost; /* as both ends agree; NAN: nobody counted, they do
+                              not, or others were beside it */
+    double segment_bytes;  /* what a segment that its TCP stream sent again
+                              carried; NAN: not known */
+};
+
 /* Its user values: 1 the board it was planned on, 2 the table of odd fields, 3
  * its route as a table, or one to be used again. */
 struct taut_lua_test {
@@ -44,12 +57,8 @@ struct taut_lua_test {
     int64_t id, event, job; /* TAUT_TEST_NO_INTEGER: not known */
     double time, start_ms, dur_ms; /* NAN: not known; so are the others */
     double enough_Bps;             /* it may end early at; NAN: it may not */
-    double expected_Bps, bw_Bps, sender_Bps, ratio, peak;
-    double rtt_ns, min_rtt_ns, delay_ns, foreign_bytes, stalls;
-    double segments, lost; /* as both ends agree; NAN: nobody counted, or they
-                              do not */
-    double segment_bytes;  /* what a segment that its TCP stream sent again
-                              carried; NAN: not known */
+    double stalls;
+    struct taut_test_figures figures;
     char token[TAUT_TEST_TOKEN + 1];
 };
 
@@ -78,7 +87,20 @@ void taut_test_begin(lua_State *L, struct taut_lua_test *t, int board);
 int taut_test_push_odd(lua_State *L, int index, const struct taut_lua_test *t,
                        const char *name);
 
-/* What is done with all tests of a plan, as functions of the module. */
-extern const luaL_Reg taut_test_functions[];
+/* What test t at an index can reach, by the capacities on its way; HUGE_VAL:
+ * nothing limits it. */
+double taut_test_expectation(lua_State *L, int index,
+                             const struct taut_lua_test *t);
+
+/* Is more, or less, expected of test t at an index than capacities say? */
+bool taut_test_is_odd(lua_State *L, int index, const struct taut_lua_test *t);
+
+/* Set the figures of the test at an index, which may be a table. */
+void taut_test_set_figures(lua_State *L, int index, int class,
+                           const struct taut_test_figures *f);
+
+/* What is done with all tests of a plan, and what their nodes reported, as
+ * functions of the module. */
+extern const luaL_Reg taut_test_functions[], taut_test_figure_functions[];
 
 #endif

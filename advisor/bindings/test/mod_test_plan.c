@@ -8,7 +8,6 @@
 #include "advisor/bindings/test/mod_test.h"
 
 #define CLASS lua_upvalueindex(1)
-#define TAIL 2 /* segments lost at the end of a stream, which no receiver sees */
 
 static struct taut_lua_test *check_test(lua_State *L, int index)
 {
@@ -218,36 +217,7 @@ static int tests_give_back(lua_State *L)
     return 0;
 }
 
-/* ---- what needs no second look ---- */
-
-static double number_of(lua_State *L, int table, const char *name,
-                        double fallback)
-{
-    int is_number;
-
-    lua_getfield(L, table, name);
-    double v = lua_tonumberx(L, -1, &is_number);
-    lua_pop(L, 1);
-    return is_number ? v : fallback;
-}
-
-static bool is_set(lua_State *L, int table, const char *name)
-{
-    lua_getfield(L, table, name);
-    bool yes = lua_toboolean(L, -1);
-    lua_pop(L, 1);
-    return yes;
-}
-
-static double rate(double bytes, double window_ns)
-{
-    return window_ns > 0 ? bytes * 1e9 / window_ns : 0;
-}
-
-static double larger(lua_State *L, const char *name)
-{
-    return fmax(number_of(L, 2, name, 0), number_of(L, 3, name, 0));
-}
+/* ---- what they can reach ---- */
 
 struct least {
     const struct taut_graph *g;
@@ -263,47 +233,26 @@ static void least(void *arg, uint32_t c, bool is_sure)
         l->Bps = fmin(l->Bps, taut_graph_share(l->g, c, is_sure, l->senders));
 }
 
-/* The best of what the receiver's sub-intervals reached, bytes per second; NAN
- * without any.  *n of them. */
-static double best_part(lua_State *L, double window_ns, lua_Integer *n)
-{
-    double best = NAN;
-
-    *n = 0;
-    if (lua_getfield(L, 3, "sub_bytes") == LUA_TTABLE) {
-        *n = (lua_Integer)lua_rawlen(L, -1);
-        for (lua_Integer i = 1; i <= *n; i++) {
-            lua_rawgeti(L, -1, i);
-            best = fmax(best, rate(lua_tonumber(L, -1),
-                                   window_ns / (double)*n));
-            lua_pop(L, 1);
-        }
-    }
-    lua_pop(L, 1);
-    return best;
-}
-
-/* Is what is expected of t more, or less, than capacities say? */
-static bool is_odd(lua_State *L, const struct taut_lua_test *t)
+bool taut_test_is_odd(lua_State *L, int index, const struct taut_lua_test *t)
 {
     static const char *const names[] = {"mode", "planned_Bps", "shares"};
     bool is_any = t->is_own_route && t->senders > 1;
 
     for (size_t i = 0; t->has_odd && i < sizeof(names) / sizeof(*names); i++) {
-        is_any |= taut_test_push_odd(L, 1, t, names[i]) != LUA_TNIL;
+        is_any |= taut_test_push_odd(L, index, t, names[i]) != LUA_TNIL;
         lua_pop(L, 1);
     }
     return is_any;
 }
 
-/* What t can reach. */
-static double expectation_of(lua_State *L, const struct taut_lua_test *t)
+double taut_test_expectation(lua_State *L, int index,
+                             const struct taut_lua_test *t)
 {
     struct least l = {.g = t->graph->graph,
                       .senders = t->senders,
                       .Bps = HUGE_VAL};
 
-    visit_way(L, 1, t, least, &l);
+    visit_way(L, index, t, least, &l);
     return l.Bps;
 }
 
@@ -344,8 +293,8 @@ static int tests_enough(lua_State *L)
     double share = luaL_checknumber(L, 2), least_Bps = HUGE_VAL;
 
     if (t->graph != NULL && t->confirms == 0 && t->group == 0 &&
-        t->streams <= 1 && t->senders <= 1 && !is_odd(L, t))
-        least_Bps = expectation_of(L, t);
+        t->streams <= 1 && t->senders <= 1 && !taut_test_is_odd(L, 1, t))
+        least_Bps = taut_test_expectation(L, 1, t);
     if (least_Bps < HUGE_VAL && share * least_Bps >= 1 &&
         !may_expect_more(L, t, least_Bps))
         lua_pushinteger(L, (lua_Integer)ceil(share * least_Bps));
@@ -354,169 +303,9 @@ static int tests_enough(lua_State *L)
     return 1;
 }
 
-/* ---- losses ---- */
-
-/* What both ends say of a stream's losses. */
-struct losses {
-    double segments; /* sent, those sent again included */
-    double lost;     /* of them */
-    double segment_bytes; /* what each of those that a TCP stream sent again
-                             carried; NAN: none was, or ports counted */
-};
-
-/* Are two counts of the same losses about the same?  What was under way at the
- * end may not have arrived before the receiver stopped counting. */
-static bool is_agreed(double again, double missing, double unacked)
-{
-    double differ = missing - again;
-
-    return fabs(differ) <= fmax(TAIL, fmax(again, missing) / 2) ||
-           (differ > 0 && differ <= unacked);
-}
-
-/* Over TCP there are two counts: the sender's, of what it sent again but for
- * what it sent again in vain; and what it sent less what arrived.  Where they
- * differ much one end is wrong.  Where they differ little, or by what was under
- * way at the end, the lesser counts: the reset that ends a stream may overtake
- * its last segments, and what the sender's own queue did not take never left.
- * What neither arrived nor was sent again was not sent, for all that is known.
- * Losses that no gap at the receiver bears out, or for which it had no memory, are
- * nobody's either. */
-static bool read_tcp_losses(lua_State *L, int send, int recv, struct losses *l)
-{
-    double sent = number_of(L, send, "segments", -1);
-    double again = number_of(L, send, "resent", -1) -
-                   number_of(L, send, "spurious", 0);
-    double missing = sent - number_of(L, recv, "segments", HUGE_VAL);
-
-    if (sent < 1 || again < 0 || !(missing > -HUGE_VAL) ||
-        !is_agreed(again, fmax(0, missing), number_of(L, send, "unacked", 0)))
-        return false;
-    l->segments = fmin(sent, sent - missing + again + TAIL);
-    l->lost = fmin(again, fmax(0, missing));
-    l->segment_bytes = number_of(L, send, "resent_bytes", NAN) /
-                       number_of(L, send, "resent", NAN);
-    return l->lost <= TAIL || (number_of(L, recv, "disordered", 0) > 0 &&
-                               number_of(L, recv, "pruned", 0) == 0);
-}
-
-/* Over RDMA: what the adapters of both ends counted in the window. */
-static bool read_port_losses(lua_State *L, int send, int recv, struct losses *l)
-{
-    l->segments = number_of(L, recv, "port_packets", -1);
-    l->lost = fmin(number_of(L, recv, "port_lost", -1),
-                   number_of(L, send, "port_lost", -1));
-    l->segment_bytes = NAN;
-    return l->segments >= 1 && l->lost >= 0 && l->lost <= l->segments;
-}
-
-/* tests.losses(send, recv): what the two nodes of a test reported of its losses
- * → segments sent, those sent again included; of them those that were lost;
- * bytes that one of those carried, nil where ports counted; nil
- * where the ends do not agree, or one of them did not count */
-static int tests_losses(lua_State *L)
-{
-    struct losses l;
-
-    lua_settop(L, 2);
-    if (!lua_istable(L, 1) || !lua_istable(L, 2) ||
-        !(read_tcp_losses(L, 1, 2, &l) || read_port_losses(L, 1, 2, &l)))
-        return 0;
-    lua_pushnumber(L, l.segments);
-    lua_pushnumber(L, l.lost);
-    if (!(l.segment_bytes > 0))
-        return 2;
-    lua_pushnumber(L, l.segment_bytes);
-    return 3;
-}
-
-/* ---- the quick way ---- */
-
-/* May others have sent so much beside t that judge.test has to look?  There it
- * is what ports carried at that rate in all of the test; here each count, of
- * which some need not be, is stretched so. */
-static bool may_have_met_others(lua_State *L, const struct taut_lua_test *t,
-                                double expected_Bps)
-{
-    static const char *const names[] = {"foreign_bytes", "port_with_bytes",
-                                        "port_back_bytes"};
-    double most = number_of(L, 4, "void_foreign", HUGE_VAL) * expected_Bps *
-                  t->dur_ms / 1e3;
-
-    for (int r = 2; r <= 3; r++) {
-        double ns = number_of(L, r, "port_ns", 0);
-        double longer = ns > 0 ? fmax(1, t->dur_ms * 1e6 / ns) : 1;
-        for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-            if (number_of(L, r, names[i], 0) * longer > most)
-                return true;
-    }
-    return false;
-}
-
-/* tests.is_plainly_good(t, send, recv, s): the quick way through judge.test
- *   send, recv  what the two nodes reported; s: good, void_disagree, void_looks,
- *               void_foreign
- * → true where both ends agree that t reached what is good, and all fields are
- * as judge.test would have set them; false: it has to look, nothing is changed.
- * Not for topologies of which anything is still to be learned. */
-static int tests_is_plainly_good(lua_State *L)
-{
-    struct taut_lua_test *t = taut_test_at(L, 1, CLASS);
-
-    lua_settop(L, 4);
-    lua_pushboolean(L, 0);
-    if (t == NULL || t->graph == NULL || !lua_istable(L, 2) ||
-        !lua_istable(L, 3) || is_odd(L, t) || is_set(L, 2, "error") ||
-        is_set(L, 3, "error"))
-        return 1;
-    double window_ns = number_of(L, 3, "window_ns", 0);
-    double bw_Bps = rate(number_of(L, 3, "bytes", 0), window_ns);
-    double sender_Bps = rate(number_of(L, 2, "bytes", 0),
-                             number_of(L, 2, "window_ns", 0));
-    lua_Integer parts;
-    double best = best_part(L, window_ns, &parts);
-    if (parts > 0 &&
-        number_of(L, 3, "looks", HUGE_VAL) <
-            fmin(number_of(L, 4, "void_looks", 0), (double)parts))
-        return 1;
-    double expected_Bps = expectation_of(L, t);
-    double good = number_of(L, 4, "good", 1);
-    if (!(expected_Bps < HUGE_VAL) || !(bw_Bps / expected_Bps >= good) ||
-        bw_Bps / expected_Bps > TAUT_TEST_BEYOND)
-        return 1;
-    bool differ = fabs(bw_Bps - sender_Bps) >
-                  number_of(L, 4, "void_disagree", 0) * expected_Bps;
-    if (differ &&
-        !(!isnan(t->enough_Bps) && sender_Bps / expected_Bps >= good))
-        return 1;
-    if (may_have_met_others(L, t, expected_Bps))
-        return 1;
-    t->expected_Bps = expected_Bps;
-    t->bw_Bps = bw_Bps;
-    t->sender_Bps = sender_Bps;
-    t->ratio = bw_Bps / expected_Bps;
-    t->peak = best / expected_Bps;
-    t->rtt_ns = number_of(L, 2, "rtt_ns", NAN);
-    t->min_rtt_ns = number_of(L, 2, "min_rtt_ns", NAN);
-    t->delay_ns = larger(L, "delay_ns");
-    t->foreign_bytes = larger(L, "foreign_bytes");
-    t->figure = !differ;
-    struct losses l;
-    if (read_tcp_losses(L, 2, 3, &l) || read_port_losses(L, 2, 3, &l)) {
-        t->segments = l.segments;
-        t->lost = l.lost;
-        t->segment_bytes = l.segment_bytes;
-    }
-    t->class = TAUT_TEST_GOOD;
-    lua_pushboolean(L, 1);
-    return 1;
-}
-
 const luaL_Reg taut_test_functions[] = {
     {"enough", tests_enough},
     {"give_back", tests_give_back},
-    {"losses", tests_losses},
-    {"is_plainly_good", tests_is_plainly_good},
     {"schedule", tests_schedule},
     {"stamp", tests_stamp},
     {"touch", tests_touch},

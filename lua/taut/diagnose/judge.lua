@@ -2,38 +2,13 @@
 --- Turns what two nodes report of one test into a figure: good, low or void.
 --
 -- The receiver's count is the figure.  The sender's account of the same stream (bytes
--- acknowledged) must agree, so that no node can accuse or excuse a partner alone.
+-- acknowledged) must agree, so that no node can accuse or excuse a partner alone.  The figures, and
+-- how they compare with the settings, are C's (`tests.measure`): `seen` in what follows.
 local expectation = require "taut.topology.model.expectation"
 local stages = require "taut.topology.stages"
 local tests = require "taut.tests"
 
 local judge = {}
-
-local function rate(bytes, window_ns)
-   return window_ns and window_ns > 0 and bytes * 1e9 / window_ns or 0
-end
-
--- A receiver that slept through most of a test guesses what came when.  One that has seen enough
--- ends after fewer parts, and had a look in each.
-local function few_looks(recv, s)
-   return recv.looks and type(recv.sub_bytes) == "table" and #recv.sub_bytes > 0
-      and recv.looks < math.min(s.void_looks, #recv.sub_bytes)
-end
-
--- What two accounts of one stream are held against; where no capacity is known, the larger one.
-local function measure_of(t)
-   return t.expected_Bps < math.huge and t.expected_Bps or math.max(t.bw_Bps, t.sender_Bps, 1)
-end
-
-local function differ(t, s)
-   return math.abs(t.bw_Bps - t.sender_Bps) > s.void_disagree * measure_of(t)
-end
-
--- In a third of a window, which is what ends a routine test early, the accounts may well differ: a
--- receiver that wakes late acknowledges late.  It takes both ends to call it good all the same.
-local function both_good(t, s)
-   return t.enough_Bps and math.min(t.bw_Bps, t.sender_Bps) >= s.good * t.expected_Bps
-end
 
 -- Nothing arrived of a stream that was open for less than half of the test: to connect two
 -- adapters takes long where processors are busy, and what was sent then had not arrived yet.
@@ -51,17 +26,17 @@ local function own_error(t, send, recv)
 end
 
 -- Why there is no figure at all, or nil.
-local function no_figure(t, send, recv, s)
+local function no_figure(t, send, recv, seen)
    if not recv then
       return t.dst_name .. " did not report"
    elseif not send then
       return t.src_name .. " did not report"
    elseif recv.error or send.error then
       return own_error(t, send, recv)
-   elseif few_looks(recv, s) then
+   elseif seen.has_few_looks then
       return ("%s was asleep: it received in %d of %d parts of the test only"):format(t.dst_name,
          recv.looks, #recv.sub_bytes)
-   elseif differ(t, s) and not both_good(t, s) then
+   elseif seen.differs and not seen.is_good_by_both then
       return ("%s received %.1f MB/s, %s sent %.1f MB/s"):format(t.dst_name, t.bw_Bps / 1e6,
          t.src_name, t.sender_Bps / 1e6)
    elseif t.bw_Bps == 0 and t.sender_Bps > 0 then
@@ -96,31 +71,6 @@ local function was_idle(t, send, recv, s)
    return nil
 end
 
--- More bytes of others than a test bears.
-local function most_foreign(t, s)
-   return s.void_foreign * t.expected_Bps * t.dur_ms / 1000
-end
-
-local HEADERS = 1.03 -- of payload: 4.6 % at 1500 bytes of MTU, 0.7 % at 9000
-
--- What a port carried in a test's window, bytes of payload per second: all that went as the data
--- did; of that, others'; and what others sent the other way.  Nothing where its node did not look
--- for most of the window.
-local function carried(r)
-   local ns, data, with, back = r.port_ns, r.port_data_bytes, r.port_with_bytes, r.port_back_bytes
-   if not ns or not data or not with or not back or ns < (r.window_ns or 0) / 2 then
-      return nil
-   end
-   return rate(data, ns) / HEADERS, rate(with, ns) / HEADERS, rate(back, ns) / HEADERS
-end
-
--- Bytes of others at the port of an end: in both directions, as the node reckons, which allows for
--- what its own last tests may have left on the way; or by what was counted in the window.
-local function foreign(t, r)
-   local _, with, back = carried(r)
-   return math.max(r.foreign_bytes or 0, math.max(with or 0, back or 0) * t.dur_ms / 1000)
-end
-
 -- Was the receiver's port crowded by what was no stream of a test?  Its own may have found no room.
 local function crowded(t, recv)
    local n, full = recv.strangers or 0, (recv.full or 0) > 0
@@ -130,12 +80,11 @@ end
 
 -- What others sent beside a test, in words, or nil.  A low figure then speaks against nobody, as it
 -- does where its ends were idle; a good one stands: neither makes a stream faster than the route.
--- What it lost their queue may have dropped.
-local function met_others(t, send, recv, s)
-   for name, r in pairs { [t.dst_name] = recv, [t.src_name] = send } do
-      local bytes = foreign(t, r)
-      if bytes > most_foreign(t, s) then
-         return ("port of %s carried %.0f kB of other traffic"):format(name, bytes / 1e3)
+local function met_others(t, seen)
+   for name, port in pairs { [t.dst_name] = seen.dst, [t.src_name] = seen.src } do
+      if port.has_others then
+         return ("port of %s carried %.0f kB of other traffic"):format(name,
+            port.foreign_bytes / 1e3)
       end
    end
    return nil
@@ -144,46 +93,34 @@ end
 -- A void test at a loaded port still tells what that port carried in all; where this is far from
 -- what it should, the port is slow, or what is behind it.  Not where the port's counter misses the
 -- test itself, nor where others sent beside the acknowledgements.
-local function loaded_port(t, send, recv, s)
-   local most = most_foreign(t, s)
-   local at_src, at_dst = foreign(t, send) > most, foreign(t, recv) > most
-   if t.group or t.planned_Bps or at_src == at_dst then
+local function loaded_port(t, seen, s)
+   local at_src = seen.src.has_others
+   if t.group or t.planned_Bps or at_src == seen.dst.has_others then
       return nil
    end
-   local c = at_src and t.route[1] or t.route[#t.route]
-   local all, _, back = carried(at_src and send or recv)
-   if not all or all < 0.9 * t.bw_Bps or back > s.void_foreign * t.expected_Bps then
+   local c, port = t.route[1], seen.src
+   if not at_src then
+      c, port = t.route[#t.route], seen.dst
+   end
+   if not port.all_Bps or port.all_Bps < 0.9 * t.bw_Bps
+      or port.back_Bps > s.void_foreign * t.expected_Bps then
       return nil
    end
-   return { component = c, Bps = all, is_low = all < s.port_low * t.expected_Bps }
-end
-
--- What the sub-intervals reached, as shares of what is expected, the best first.
-local function parts(t, recv)
-   local list = {}
-   for i, bytes in ipairs(recv and type(recv.sub_bytes) == "table" and recv.sub_bytes or {}) do
-      list[i] = rate(bytes, recv.window_ns / #recv.sub_bytes) / t.expected_Bps
-   end
-   table.sort(list, function(a, b) return a > b end)
-   return list
+   return { component = c, Bps = port.all_Bps, is_low = port.all_Bps < s.port_low * t.expected_Bps }
 end
 
 -- A broken component has a ceiling, and a stream through it runs evenly below it.  One that is low
 -- although a quarter of its sub-intervals reached what is good, or stand out of the others, met
 -- other traffic or a pause.
--- @return why, or nil; what the best quarter of them reached at least, as a share
-local function uneven(t, list, s)
-   local upper = list[math.max(1, #list // 4)]
+-- @param upper what the best quarter of them reached at least, as a share; nil: there are none
+-- @return why, and upper; or nil
+local function uneven(t, upper, s)
    if upper and upper >= s.good then
       return "uneven: parts of it reached what is expected", upper
    elseif upper and t.ratio > s.failed and upper > s.even * t.ratio then
       return ("uneven: parts of it reached %.2f times its mean"):format(upper / t.ratio), upper
    end
    return nil
-end
-
-local function larger(send, recv, name)
-   return math.max(send and send[name] or 0, recv and recv[name] or 0)
 end
 
 --- What a test can show of a component: it comes out low when less than this share of the
@@ -247,8 +184,8 @@ end
 
 -- A test over something of which nobody knows yet what it carries: below what the rest of the way
 -- would let through it speaks against nobody, but it tells what there is.
-local function judge_open(t, open, topo, s)
-   if not t.why and t.ratio >= s.good then
+local function judge_open(t, open, topo, is_good)
+   if not t.why and is_good then
       t.class = "good"
    else
       t.class = "void"
@@ -288,6 +225,31 @@ local function beyond(t, topo)
          :format(t.bw_Bps / carries) or nil
 end
 
+-- A test below what is good is low, unless something else than its way explains that.
+-- @return true where its ends were late
+local function judge_low(t, send, recv, seen, s)
+   -- of tests that share components on purpose, one may well have the larger part for a while
+   local crowd = crowded(t, recv)
+   -- and one that loses runs unevenly by nature
+   local by_loss = is_by_loss(t, send, s)
+   local idle = was_idle(t, send, recv, s)
+   local others = crowd or met_others(t, seen)
+   t.why = others or idle
+   if not t.why and not t.group and not by_loss then
+      local part
+      t.why, part = uneven(t, seen.best_quarter, s)
+      t.part_Bps = part and part * t.expected_Bps
+   end
+   t.class = t.why and "void" or "low"
+   t.by_loss = not t.why and by_loss or nil
+   t.port = t.why and not crowd and not idle and loaded_port(t, seen, s) or nil
+   if t.port then
+      t.why = ("%s, %d%% of what it should in all"):format(t.why,
+         math.floor(100 * t.port.Bps / t.expected_Bps + 0.5))
+   end
+   return not others and idle ~= nil
+end
+
 --- Judge one test.
 -- @param t the test as planned (src, dst, route, dur_ms …; planned_Bps where the plan lets tests
 --   share components and so knows what each can reach); gets src_name, dst_name,
@@ -314,58 +276,25 @@ function judge.test(t, send, recv, topo, s)
    if t.mode == "latency" then
       return latency(t, send, recv, s)
    end
-   t.bw_Bps = recv and not recv.error and rate(recv.bytes or 0, recv.window_ns) or 0
-   t.sender_Bps = send and not send.error and rate(send.bytes or 0, send.window_ns) or 0
-   t.expected_Bps = measure_of(t)
-   t.ratio = t.bw_Bps / t.expected_Bps
-   t.rtt_ns, t.min_rtt_ns = send and send.rtt_ns, send and send.min_rtt_ns
-   t.delay_ns = larger(send, recv, "delay_ns")
-   t.foreign_bytes = larger(send, recv, "foreign_bytes")
-   if send and recv and not send.error and not recv.error then
-      t.segments, t.lost, t.segment_bytes = tests.losses(send, recv)
-   end
-   local list = parts(t, recv)
-   t.peak = list[1]
-   t.why = no_figure(t, send, recv, s)
+   local seen = tests.measure(t, t.expected_Bps, send, recv, s)
+   t.why = no_figure(t, send, recv, seen)
    local is_late = t.why ~= nil -- its ends were: what it lost counts all the same
    t.why = t.why or not open and beyond(t, topo) or nil
-   t.figure = not t.why and not differ(t, s) or nil
+   t.figure = not t.why and not seen.differs or nil
    if open and expected == math.huge then
-      t.ratio = 0 -- of nothing that is known
+      t.ratio, seen.is_good = 0, false -- of nothing that is known
    end
    if open then
-      judge_open(t, open, topo, s)
+      judge_open(t, open, topo, seen.is_good)
    elseif t.why then
       t.class = "void"
-   elseif t.ratio >= s.good then
+   elseif seen.is_good then
       t.class = "good"
    else
-      -- of tests that share components on purpose, one may well have the larger part for a while
-      local crowd = crowded(t, recv)
-      -- and one that loses runs unevenly by nature
-      local by_loss = is_by_loss(t, send, s)
-      t.why = crowd or met_others(t, send, recv, s)
-      if not t.why then
-         t.why = was_idle(t, send, recv, s)
-         is_late = t.why ~= nil
-      end
-      if not t.why and not t.group and not by_loss then
-         local part
-         t.why, part = uneven(t, list, s)
-         t.part_Bps = part and part * t.expected_Bps
-      end
-      t.class = t.why and "void" or "low"
-      t.by_loss = not t.why and by_loss or nil
-      t.port = t.why and not crowd and not was_idle(t, send, recv, s)
-         and loaded_port(t, send, recv, s) or nil
-      if t.port then
-         t.why = ("%s, %d%% of what it should in all"):format(t.why,
-            math.floor(100 * t.port.Bps / t.expected_Bps + 0.5))
-      end
+      is_late = judge_low(t, send, recv, seen, s)
    end
-   -- beside others it is their queues that drop, unless nothing is ever dropped for want of room
-   if t.segments and (t.class == "void" and (not is_late or crowded(t, recv))
-      or not s.lossless and met_others(t, send, recv, s)) then
+   -- what the ends' ports carried of others is left out already
+   if t.segments and t.class == "void" and (not is_late or crowded(t, recv)) then
       t.segments, t.lost, t.segment_bytes = nil, nil, nil
    end
    return t
