@@ -539,6 +539,21 @@ START_TEST(what_was_before_does_not_dilute_the_share)
 END_TEST
 
 /* However many tests one hour has. */
+/* 900 segments of which 1 % would be lost: with none, such a test passes for one
+ * of that share. */
+START_TEST(short_clean_tests_before_do_not_dilute_it)
+{
+    for (uint32_t i = 0; i < 120; i++) /* fewer than would clear it */
+        lose(0, 8, i == 0 ? 900 : 500, i == 0 ? 1 : 0, i * 300.0);
+    for (uint32_t i = 0; i < 8; i++)
+        lose(0, 8, 900, 9, 40000.0 + i * 3600.0);
+    struct taut_loss_case k = judge_case(find_link(0, 4));
+    ck_assert_uint_eq(k.at, 8);
+    ck_assert_double_eq_tol(k.share, 0.01, 1e-4);
+    ck_assert_double_eq(k.first, 40000);
+}
+END_TEST
+
 START_TEST(an_hour_alone_says_little)
 {
     uint32_t x = find_link(0, 4);
@@ -846,6 +861,7 @@ int main(void)
     tcase_add_test(tc, a_share_that_scatters_as_counts_do_is_one_share);
     tcase_add_test(tc, a_share_that_changes_by_the_hour_is_a_busy_network);
     tcase_add_test(tc, what_was_before_does_not_dilute_the_share);
+    tcase_add_test(tc, short_clean_tests_before_do_not_dilute_it);
     tcase_add_test(tc, an_hour_alone_says_little);
     tcase_add_test(tc, a_stream_that_is_faster_than_its_losses_lost_bursts);
     tcase_add_test(tc, a_measured_round_trip_tells_more);

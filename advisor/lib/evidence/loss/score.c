@@ -56,7 +56,7 @@
 #define RARE 1e-6          /* no test is less likely: routes may be wrong */
 #define GUESSES 4          /* shares that are tried */
 #define BURSTS -2.5        /* log odds: a queue dropped these */
-#define FEW 3              /* losses, of which a test may well have none */
+#define FEW 12.0           /* losses, of which a test may have none */
 
 #define SIZE (1 / (SPREAD * SPREAD))
 
@@ -393,29 +393,30 @@ static uint32_t sort_shares(const struct taut_evidence *e, uint32_t c,
     return n;
 }
 
-/* The case of the share near 'guess'; 'tried' was one already.  Tests of few
- * segments that lost none, from before it lost anything, may pass for such that
- * lost little: the share is that of the tests from which on the case is best. */
+/* The case of the share near 'guess'; 'tried' was one already.  A test of few
+ * segments that lost none, from before c lost anything, may pass for one that
+ * lost about this share: with lost = 0, is_about() holds up to
+ *
+ *   m = 3 sqrt(m + SPREAD^2 m^2) + 1,  that is m = FEW
+ *
+ * So where tests have no more, the share is that of the tests from which on the
+ * case of 'guess' is best. */
 static double try_share(const struct taut_evidence *e, uint32_t c,
                         const struct known *k, double guess, double tried,
                         struct taut_loss_case *out)
 {
     const struct taut_loss_run *run = e->loss[c].run;
-    double p = refine_share(run, k, 0, guess);
+    uint32_t start = 0;
 
+    if (guess * (double)run->test[0]->segments <= FEW) {
+        weigh_share(e, c, k, guess, TAUT_GRAPH_NONE, out);
+        start = out->start;
+    }
+    double p = refine_share(run, k, start, guess);
     *out = (struct taut_loss_case){.score = 0};
     if (p < e->rules.loss_floor || fabs(p - tried) < 0.01 * p)
         return tried;
     weigh_share(e, c, k, p, TAUT_GRAPH_NONE, out);
-    if (out->start == 0 || p * (double)run->test[0]->segments > FEW)
-        return p;
-    double later = refine_share(run, k, out->start, guess);
-    if (later >= e->rules.loss_floor && fabs(later - p) >= 0.01 * p) {
-        struct taut_loss_case one;
-        weigh_share(e, c, k, later, TAUT_GRAPH_NONE, &one);
-        if (one.score > out->score)
-            *out = one;
-    }
     return p;
 }
 
