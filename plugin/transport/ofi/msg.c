@@ -123,8 +123,17 @@ static struct link *new_link(struct taut_msg *m)
     return m->count < LINKS_MAX ? &m->links[m->count++] : NULL;
 }
 
+static void drop_endpoint(struct link *l)
+{
+    int saved = errno;
+
+    close_fid(l->ep != NULL ? &l->ep->fid : NULL);
+    l->ep = NULL;
+    errno = saved;
+}
+
 /* An endpoint of its own, ready to connect or to accept.  Returns 0, or -1 with
- * errno. */
+ * errno; one that was opened is the caller's in either case. */
 static int make_endpoint(struct taut_ofi *o, struct fi_info *info,
                          struct fid_ep **ep)
 {
@@ -140,13 +149,8 @@ static int make_endpoint(struct taut_ofi *o, struct fi_info *info,
         rc = fi_ep_bind(*ep, &o->rx->fid, 0);
     if (rc == 0)
         rc = fi_enable(*ep);
-    if (rc == 0)
-        return 0;
-    if (*ep != NULL)
-        fi_close(&(*ep)->fid);
-    *ep = NULL;
     errno = -rc;
-    return -1;
+    return rc == 0 ? 0 : -1;
 }
 
 static int begin(struct taut_ofi *o, struct link *l)
@@ -162,6 +166,8 @@ static int begin(struct taut_ofi *o, struct link *l)
         info->dest_addrlen = o->name_length;
         address = NULL;
         rc = make_endpoint(o, info, &l->ep);
+        if (rc < 0)
+            drop_endpoint(l);
     } else {
         errno = ENOMEM;
     }
@@ -270,7 +276,10 @@ static void accept_caller(struct taut_ofi *o, const struct fi_eq_cm_entry *e,
     memcpy(l->name, e->data, o->name_length);
     if (make_endpoint(o, e->info, &l->ep) < 0) {
         end(l, errno);
-        fi_reject(m->listener, e->info->handle, NULL, 0);
+        /* an endpoint has the call, which ends with it: there is no handle then */
+        if (l->ep == NULL)
+            fi_reject(m->listener, e->info->handle, NULL, 0);
+        drop_endpoint(l);
     } else {
         int rc = fi_accept(l->ep, NULL, 0);
         if (rc)
