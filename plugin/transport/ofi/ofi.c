@@ -40,19 +40,23 @@ static char *name_of(const char *provider)
                        : strndup(provider, (size_t)(end - provider));
 }
 
+/* A test's error has TAUT_RESULT_ERROR bytes: the figures are to be among them. */
 int taut_ofi_failed(struct taut_error *err, const char *what, long rc)
 {
     long kb = taut_memlock_kb();
 
-    if (rc == -FI_ENOMEM && kb >= 0) {
+    if (rc == -FI_ENOMEM && kb >= 0)
         taut_error_set(err,
-                       "libfabric: %s: %s; %ld kB of locked memory are "
-                       "allowed (RLIMIT_MEMLOCK), a rail needs up to %d",
-                       what, fi_strerror((int)-rc), kb, TAUT_MEMLOCK_RAIL_KB);
-        errno = (int)-rc;
-        return -1;
-    }
-    taut_error_set(err, "libfabric: %s: %s", what, fi_strerror((int)-rc));
+                       "libfabric: %s: no memory; %ld kB of locked memory are "
+                       "allowed (RLIMIT_MEMLOCK), a rail needs up to %d kB",
+                       what, kb, TAUT_MEMLOCK_RAIL_KB);
+    else if (rc == -FI_EPERM)
+        taut_error_set(err,
+                       "libfabric: %s: %s; a system call that Taut's filter "
+                       "does not let through?",
+                       what, fi_strerror((int)-rc));
+    else
+        taut_error_set(err, "libfabric: %s: %s", what, fi_strerror((int)-rc));
     errno = (int)-rc;
     return -1;
 }

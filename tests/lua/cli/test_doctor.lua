@@ -218,12 +218,12 @@ end
 function tests.test_nodes_that_may_not_lock_memory_are_named()
    local rows = {}
    for i = 1, 4 do
-      rows[i] = { why = ("n%d: libfabric: fi_mr_reg: Cannot allocate memory; 2048 kB of locked " ..
-         "memory are allowed (RLIMIT_MEMLOCK), a rail needs up to 4096"):format(i), count = 2,
+      rows[i] = { why = ("n%d: libfabric: fi_mr_reg: no memory; 2048 kB of locked memory are " ..
+         "allowed (RLIMIT_MEMLOCK), a rail needs up to 32768 kB"):format(i), count = 2,
          src = i % 2 == 0 and "n9" or "n" .. i, dst = i % 2 == 0 and "n" .. i or "n9" }
    end
-   one("mend", "n[1-4] cannot test: libfabric: fi_mr_reg: Cannot allocate memory; 2048 kB of " ..
-      "locked memory are allowed (RLIMIT_MEMLOCK), a rail needs up to 4096; 8 tests discarded",
+   one("mend", "n[1-4] cannot test: libfabric: fi_mr_reg: no memory; 2048 kB of locked memory " ..
+      "are allowed (RLIMIT_MEMLOCK), a rail needs up to 32768 kB; 8 tests discarded",
       "LimitMEMLOCK=infinity", { ["tests.discarded"] = rows })
    -- once is a node that was rebooted
    lu.assertEquals(found { ["tests.discarded"] = { rows[1] } }, {})
