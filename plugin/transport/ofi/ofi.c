@@ -2,6 +2,7 @@
 #include <config.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,8 @@
 #define API FI_VERSION(1, 11)
 #define PEERS_MAX 1024
 #define DEVICES_MAX 64
+#define DEVICE_PATH 40
+#define RDMA_CM "/dev/infiniband/rdma_cm"
 
 static bool is_verbs(const char *provider)
 {
@@ -108,29 +111,61 @@ static void list_providers(char *text, size_t n)
     fi_freeinfo(hints);
 }
 
-/* Why there is no device of verbs, where that can be seen; or false. */
-static bool tell_of_devices(struct taut_error *err)
+/* Can the file be opened?  That is asked of the system: a cgroup of devices says no
+ * where the file's mode says yes.  Returns 0, or an errno. */
+static int try_device(const char *path)
 {
-    bool is_any = false;
-    char path[40];
+    int fd = open(path, O_RDWR | O_CLOEXEC);
 
+    if (fd < 0)
+        return errno;
+    close(fd);
+    return 0;
+}
+
+static void tell_of_file(struct taut_error *err, const char *path, int why)
+{
+    taut_error_set(err,
+                   "cannot open %s as uid %u: %s (rdma-core's udev rules give "
+                   "it mode 0666)",
+                   path, (unsigned)geteuid(), strerror(why));
+}
+
+/* Why there is no device of verbs, where that can be seen; or false.
+ *   barred  DEVICE_PATH bytes: a device that the system keeps from us, where it gives
+ *           us none; or "" */
+static bool tell_of_devices(struct taut_error *err, char *barred)
+{
+    bool is_any = false, is_ours = false;
+    char path[DEVICE_PATH];
+    int why;
+
+    barred[0] = '\0';
     for (int i = 0; i < DEVICES_MAX; i++) {
         snprintf(path, sizeof(path), "/dev/infiniband/uverbs%d", i);
-        if (access(path, R_OK | W_OK) == 0)
-            return false;
-        if (errno == EACCES) {
-            taut_error_set(err,
-                           "cannot open %s as uid %u: Permission denied "
-                           "(rdma-core's udev rules give it mode 0666)",
-                           path, (unsigned)geteuid());
+        why = try_device(path);
+        if (why == EACCES) {
+            tell_of_file(err, path, why);
             return true;
         }
-        is_any = is_any || errno != ENOENT;
+        if (why == EPERM && !*barred)
+            memcpy(barred, path, sizeof(path));
+        is_ours = is_ours || why == 0;
+        is_any = is_any || why != ENOENT;
     }
-    if (!is_any)
+    if (!is_any) {
         taut_error_set(err, "no /dev/infiniband/uverbs*: no RDMA device, or "
                             "the module ib_uverbs is not loaded");
-    return !is_any;
+        return true;
+    }
+    if (is_ours)
+        barred[0] = '\0';
+    why = try_device(RDMA_CM);
+    if (why == ENOENT)
+        taut_error_set(err, "no " RDMA_CM ": the module rdma_ucm is not loaded");
+    else if (why != 0)
+        tell_of_file(err, RDMA_CM, why);
+    return why != 0;
 }
 
 static int not_there(struct taut_error *err, const char *provider,
@@ -138,10 +173,6 @@ static int not_there(struct taut_error *err, const char *provider,
 {
     char known[100];
 
-    if (is_verbs(provider) && tell_of_devices(err)) {
-        errno = ENODEV;
-        return -1;
-    }
     list_providers(known, sizeof(known));
     taut_error_set(err,
                    "libfabric has no provider '%.20s'%s%.20s%s "
@@ -156,13 +187,21 @@ static int not_there(struct taut_error *err, const char *provider,
 /* verbs understands addresses, so that it takes no other device than the
  * interface's. */
 static int no_device(struct taut_error *err, const char *node,
-                     const char *provider)
+                     const char *provider, const char *domain)
 {
-    if (!tell_of_devices(err))
-        taut_error_set(err,
-                       "libfabric: %.20s: no RDMA device has the address "
-                       "%.46s (rdma link, ibv_devinfo; GIDs of RoCE v2)",
-                       provider, node);
+    char barred[DEVICE_PATH];
+
+    if (tell_of_devices(err, barred)) {
+        errno = ENODEV;
+        return -1;
+    }
+    taut_error_set(err,
+                   "libfabric: %.20s: no RDMA device%s%.20s has the address "
+                   "%.46s%s%s (%s)",
+                   provider, *domain ? " " : "", domain, node,
+                   *barred ? ": no permission for " : "", barred,
+                   *barred ? "a cgroup of devices, or another network namespace"
+                           : "rdma link, ibv_devinfo; GIDs of RoCE v2");
     errno = ENODEV;
     return -1;
 }
@@ -181,8 +220,8 @@ static int get_info(struct taut_ofi *o, const char *node, const char *provider,
     if (rc == -FI_ENODATA && !is_verbs(provider))
         rc = fi_getinfo(API, NULL, NULL, 0, hints, &o->info);
     fi_freeinfo(hints);
-    if (rc == -FI_ENODATA && is_verbs(provider) && *domain == '\0')
-        return no_device(err, node, provider);
+    if (rc == -FI_ENODATA && is_verbs(provider))
+        return no_device(err, node, provider, domain);
     if (rc == -FI_ENODATA)
         return not_there(err, provider, domain);
     return rc ? taut_ofi_failed(err, "fi_getinfo", rc) : 0;

@@ -229,6 +229,36 @@ function tests.test_nodes_that_may_not_lock_memory_are_named()
    lu.assertEquals(found { ["tests.discarded"] = { rows[1] } }, {})
 end
 
+-- Past fault: a node without the device's file was sent to its mode, one that lacked libfabric to
+-- nothing.
+function tests.test_what_a_node_lacks_for_rdma_is_told_apart()
+   for why, mend in pairs {
+      ["cannot open /dev/infiniband/uverbs0 as uid 65534: Permission denied (rdma-core's"] = "mode",
+      ["cannot open /dev/infiniband/rdma_cm as uid 65534: Permission denied (rdma-core's"] = "mode",
+      ["no /dev/infiniband/uverbs*: no RDMA device, or the module ib_uverbs is"] = "its driver",
+      ["no /dev/infiniband/rdma_cm: the module rdma_ucm is not loaded"] = "modprobe rdma_ucm",
+      ["libfabric: verbs: no RDMA device has the address 10.0.0.1: no permission for " ..
+         "/dev/infiniband/uverbs0 (a cgroup of"] = "interface=",
+      ["libfabric has no provider 'verbs' (endpoints of type RDM: tcp"] = "fi_info -l",
+      ["transport ofi: /x/taut-ofi.so: cannot open shared object file"] = "not installed",
+      ["libfabric: fi_domain: Operation not permitted; a system call that Taut's"] = "run_as",
+   } do
+      one("mend", "n3 cannot test: " .. why, mend, { ["tests.discarded"] = {
+         { why = "n3: " .. why, count = 3, src = "n3", dst = "n4" } } })
+   end
+end
+
+-- Past fault: no mend was known; and memory that a connection lacks was called a firewall's.
+function tests.test_libfabric_that_opens_late_and_connections_without_memory()
+   local function rows(why, count)
+      return { ["tests.discarded"] = { { why = why, count = count, src = "n3", dst = "n4" } } }
+   end
+   one("look", "30 tests discarded", "budget_ms", rows("n3: libfabric is not open yet", 30))
+   lu.assertEquals(found(rows("n3: libfabric is not open yet", 5)), {}) -- first checks
+   one("look", "30 tests discarded", "RLIMIT_MEMLOCK",
+      rows("n3: connect 10.0.0.4:7000: Cannot allocate memory", 30))
+end
+
 function tests.test_munge_that_is_away_on_tautds_host_is_to_be_mended()
    one("mend", "tautd's host: no socket; no node can be heard",
       "auth/slurm does not take its place", { ["daemon.munge_error"] = "no socket" })

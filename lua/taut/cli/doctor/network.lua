@@ -7,19 +7,29 @@ local SHARE = 0.2 -- of tests discarded for one reason
 local LEAST = 10  -- of them
 local SAME = 3    -- of one kind that is single nodes' own
 
--- What a node cannot test for, whatever is done elsewhere, and its mend.
+-- What a node cannot test for, whatever is done elsewhere, and its mend: the first that fits.
 local OWN = {
-   { "locked memory", "LimitMEMLOCK=infinity for slurmd there: doc/install.md, step 3" },
-   { "/dev/infiniband", "its owner and mode there (udev's rules of rdma-core): doc/install.md, " ..
-      "step 3" },
+   { "locked memory", "LimitMEMLOCK=infinity for slurmd there; for surveys of users " ..
+      "PropagateResourceLimitsExcept=MEMLOCK in slurm.conf: doc/install.md, step 3" },
+   { "cannot open /dev/infiniband", "its owner and mode there (udev's rules of rdma-core): " ..
+      "doc/install.md, step 3" },
+   { "no /dev/infiniband/rdma_cm", "modprobe rdma_ucm there, and at its boot " ..
+      "(/etc/rdma/modules of rdma-core)" },
+   { "no /dev/infiniband", "rdma link there: its adapter, its driver, ib_uverbs; or no " ..
+      "transport=ofi on nodes without one" },
    { "no RDMA device", "interface= names another network than the adapter's, or it has no GID " ..
       "of RoCE v2: rdma link, ibv_devinfo" },
    { "has no provider", "libfabric there lacks it: fi_info -l, and provider= in node.conf" },
-   { "libfabric: ", "fi_info there, as SlurmUser: doc/install.md, step 3" },
+   { "transport ofi: ", "libfabric or taut-ofi.so is not installed there; or no transport=ofi" },
+   { "libfabric: ", "fi_info there, as the user of run_as=: doc/install.md, step 3" },
 }
 
 -- Why a test means nothing, in part, and its mend.
 local REASONS = {
+   { "libfabric is not open yet", "where it goes on after the first checks: a higher budget_ms= " ..
+      "on the plugstack line and in node.conf" },
+   { "Cannot allocate memory", "RLIMIT_MEMLOCK, where streams go over verbs: doc/install.md, " ..
+      "step 3" },
    { "connect", "a firewall between nodes on the interconnect?  Streams go to ports that the " ..
       "system chooses (net.ipv4.ip_local_port_range), between the addresses of interface=" },
    { "did not report", "the probe ran out of budget_ms, or was killed: its node's log" },
