@@ -206,6 +206,22 @@ static int no_device(struct taut_error *err, const char *node,
     return -1;
 }
 
+/* libfabric also takes devices whose names only begin as that of the address'
+ * device (mlx5_10 for mlx5_1): the shortest name is its own. */
+static void keep_shortest(struct fi_info **list)
+{
+    struct fi_info **best = list, *own;
+
+    for (struct fi_info **i = list; *i != NULL; i = &(*i)->next)
+        if (strlen((*i)->domain_attr->name) <
+            strlen((*best)->domain_attr->name))
+            best = i;
+    own = *best;
+    *best = own->next;
+    own->next = *list;
+    *list = own;
+}
+
 /* Providers that have addresses of their own do not understand an IP
  * address; the interface is then chosen by the domain. */
 static int get_info(struct taut_ofi *o, const char *node, const char *provider,
@@ -224,7 +240,11 @@ static int get_info(struct taut_ofi *o, const char *node, const char *provider,
         return no_device(err, node, provider, domain);
     if (rc == -FI_ENODATA)
         return not_there(err, provider, domain);
-    return rc ? taut_ofi_failed(err, "fi_getinfo", rc) : 0;
+    if (rc)
+        return taut_ofi_failed(err, "fi_getinfo", rc);
+    if (is_verbs(provider))
+        keep_shortest(&o->info);
+    return 0;
 }
 
 static int open_queue(struct taut_ofi *o, struct taut_error *err)
