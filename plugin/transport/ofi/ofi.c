@@ -222,26 +222,43 @@ static void keep_shortest(struct fi_info **list)
     *list = own;
 }
 
+/* What the first of a list measures would be told of another interface. */
+static int no_domain(struct taut_error *err, const char *provider)
+{
+    taut_error_set(err,
+                   "libfabric: %.20s does not know addresses of interfaces: "
+                   "domain= has to name a device for each (fi_info -l)",
+                   *provider ? provider : "what there is");
+    errno = EINVAL;
+    return -1;
+}
+
 /* Providers that have addresses of their own do not understand an IP
  * address; the interface is then chosen by the domain. */
-static int get_info(struct taut_ofi *o, const char *node, const char *provider,
-                    const char *domain, struct taut_error *err)
+static int get_info(struct taut_ofi *o, const struct taut_ofi_place *place,
+                    struct taut_error *err)
 {
+    const char *provider = place->provider, *domain = place->domain;
     struct fi_info *hints = make_hints(provider, domain);
+    bool is_by_domain = false;
     int rc;
 
     if (hints == NULL)
         return taut_ofi_failed(err, "hints", -FI_ENOMEM);
-    rc = fi_getinfo(API, node, NULL, FI_SOURCE, hints, &o->info);
-    if (rc == -FI_ENODATA && !is_verbs(provider))
+    rc = fi_getinfo(API, place->node, NULL, FI_SOURCE, hints, &o->info);
+    if (rc == -FI_ENODATA && !is_verbs(provider)) {
+        is_by_domain = true;
         rc = fi_getinfo(API, NULL, NULL, 0, hints, &o->info);
+    }
     fi_freeinfo(hints);
     if (rc == -FI_ENODATA && is_verbs(provider))
-        return no_device(err, node, provider, domain);
+        return no_device(err, place->node, provider, domain);
     if (rc == -FI_ENODATA)
         return not_there(err, provider, domain);
     if (rc)
         return taut_ofi_failed(err, "fi_getinfo", rc);
+    if (is_by_domain && place->is_one_of_several && !*domain)
+        return no_domain(err, provider);
     if (is_verbs(provider))
         keep_shortest(&o->info);
     return 0;
@@ -385,13 +402,13 @@ static int make_buffers(struct taut_ofi *o, struct taut_error *err)
     return 0;
 }
 
-int taut_ofi_open(struct taut_ofi *o, const char *node, const char *provider,
-                  const char *domain, struct taut_error *err)
+int taut_ofi_open(struct taut_ofi *o, const struct taut_ofi_place *place,
+                  struct taut_error *err)
 {
     memset(o, 0, sizeof(*o));
     o->wait_fd = o->eq_fd = -1;
-    if (get_info(o, node, provider, domain, err) < 0 ||
-        open_objects(o, err) < 0 || get_name(o, err) < 0)
+    if (get_info(o, place, err) < 0 || open_objects(o, err) < 0 ||
+        get_name(o, err) < 0)
         return -1;
     return make_buffers(o, err);
 }

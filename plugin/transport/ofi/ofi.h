@@ -87,13 +87,18 @@ struct taut_ofi_event {
  * Returns -1, with errno. */
 int taut_ofi_failed(struct taut_error *err, const char *what, long rc);
 
+/* Where an endpoint is to be. */
+struct taut_ofi_place {
+    const char *node;             /* numeric address of the interface */
+    const char *provider, *domain; /* "" = what comes first */
+    bool is_one_of_several;       /* the node has other interfaces under test */
+};
+
 /* Open an endpoint on one interface; takes long.
- *   node              numeric address of the interface
- *   provider, domain  "" = what comes first
  * Returns 0, or -1 with errno ENODEV (no such provider or domain), ENOMEM or
  * another, and 'err'.  The caller destroys it in either case. */
-int taut_ofi_open(struct taut_ofi *o, const char *node, const char *provider,
-                  const char *domain, struct taut_error *err);
+int taut_ofi_open(struct taut_ofi *o, const struct taut_ofi_place *place,
+                  struct taut_error *err);
 
 void taut_ofi_close(struct taut_ofi *o);
 

@@ -78,8 +78,12 @@ static int ofi_open(struct taut_endpoint *ep,
     }
     ep->fd = -1;
     ep->state = o;
-    if (taut_ofi_open(&o->net, host, options->provider, options->domain, err) ==
-        0) {
+    struct taut_ofi_place place = {.node = host,
+                                   .provider = options->provider,
+                                   .domain = options->domain,
+                                   /* which has a name only then */
+                                   .is_one_of_several = *ep->interface != '\0'};
+    if (taut_ofi_open(&o->net, &place, err) == 0) {
         taut_hex(ep->name, o->net.name, o->net.name_length);
         ep->transport = &taut_transport_module;
         ep->is_paced = o->net.msg != NULL;
