@@ -8,7 +8,7 @@
 
 /* Each peer of a check has a queue pair; the completion queue has room for what
  * FI_UNIVERSE_SIZE of them may have under way.  Over rxe ofi_rxm pins 36 MB an
- * endpoint with its own sizes, and 11 MB with these; without receives for all
+ * endpoint with its own sizes, and 12 MB with these; without receives for all
  * peers together libfabric 1.17 crashes when it connects. */
 static const struct {
     const char *name, *value;
