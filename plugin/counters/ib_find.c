@@ -14,7 +14,8 @@
 
 #define PORTS_MOST 64
 #define DEVICES_MOST 4 /* without a network device of their own */
-#define GIDS_MOST 4 /* of a port: the first are the network device's own */
+#define GIDS_MOST 32 /* of a port: the first are the network device's own, … */
+#define GAP_MOST 4   /* … those of VLANs come behind, and so many unused ones end them */
 
 static bool has_port(int root_fd, const char *device, int port)
 {
@@ -33,12 +34,15 @@ static bool carries(struct taut_counters *c, int root_fd, const char *device,
     size_t length = strcspn(c->interface, ":");
     char path[128], text[IFNAMSIZ + 1];
 
-    for (int i = 0; i < GIDS_MOST; i++) {
+    for (int i = 0, gap = 0; i < GIDS_MOST && gap < GAP_MOST; i++) {
         snprintf(path, sizeof(path),
                  TAUT_IB_CLASS "%.40s/ports/%d/gid_attrs/ndevs/%d", device,
                  port, i);
-        if (taut_counters_slurp(c, root_fd, path, text, sizeof(text)) <= 0)
+        if (taut_counters_slurp(c, root_fd, path, text, sizeof(text)) <= 0) {
+            gap++;
             continue;
+        }
+        gap = 0;
         *is_named = true;
         if (strlen(text) == length && strncmp(text, c->interface, length) == 0)
             return true;

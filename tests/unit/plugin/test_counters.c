@@ -86,6 +86,27 @@ START_TEST(the_port_is_the_one_that_names_the_interface)
 }
 END_TEST
 
+/* Past bug: four GIDs were looked at, which the card's own interface has. */
+START_TEST(a_vlans_port_is_found_behind_the_gids_of_its_card)
+{
+    static const char *const names[] = {"hsn0", "hsn0", "hsn0", "hsn0",
+                                        NULL,   NULL,   "hsn0.5"};
+    char path[128], line[16];
+
+    make_ports("hsn0");
+    for (int i = 0; i < 7; i++) {
+        if (names[i] == NULL)
+            continue;
+        snprintf(path, sizeof(path),
+                 "%s/sys/class/infiniband/r0/ports/1/gid_attrs/ndevs/%d", dir, i);
+        snprintf(line, sizeof(line), "%s\n", names[i]);
+        unit_write(path, line);
+    }
+    ck_assert_str_eq(place_of("hsn0.5"), "r0/1");
+    ck_assert_str_eq(place_of("hsn0.6"), "none");
+}
+END_TEST
+
 START_TEST(where_ports_name_others_none_is_read)
 {
     put("dev_port", "1\n");
@@ -778,6 +799,7 @@ int main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, the_port_is_the_one_that_names_the_interface);
+    tcase_add_test(tc, a_vlans_port_is_found_behind_the_gids_of_its_card);
     tcase_add_test(tc, where_ports_name_others_none_is_read);
     tcase_add_test(tc, where_no_port_names_any_its_number_tells);
     tcase_add_test(tc, what_cannot_be_read_is_left_out);
