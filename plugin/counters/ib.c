@@ -228,16 +228,25 @@ static void put_rate(struct taut_counters *c, int dir)
     taut_counters_put_text(c, "speed", speed);
 }
 
+/* A blank would end a name where it is told: "Nak_Sequence_Error". */
+static void tell_name(char *told, const char *name)
+{
+    snprintf(told, TAUT_COUNTER_NAME, "%s", name);
+    for (char *p = told; (p = strchr(p, ' ')) != NULL;)
+        *p = '_';
+}
+
 static void put_all(struct taut_counters *c, int dir, const char *folder,
                     const char *const *names, size_t n)
 {
-    char path[64];
+    char path[64], told[TAUT_COUNTER_NAME];
 
     if (faccessat(dir, folder, F_OK, 0) < 0)
         return;
     for (size_t i = 0; i < n; i++) {
         snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
-        taut_counters_put_file(c, dir, path, names[i]);
+        tell_name(told, names[i]);
+        taut_counters_put_file(c, dir, path, told);
     }
 }
 

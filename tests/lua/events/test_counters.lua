@@ -80,12 +80,34 @@ function tests.test_what_a_node_tells_is_found_by_source_and_name()
    lu.assertEquals(where, "ib_hfi1")
    _, where = counters.of("ib", "seq_err_naks_rcvd")
    lu.assertEquals(where, "ib_others")
+   _, where = counters.of("ib", "Nak_Sequence_Error")
+   lu.assertEquals(where, "ib_others")
    _, where = counters.of("gpcdr", "traffic:X+")
    lu.assertEquals(where, "gpcdr_gemini")
    _, where = counters.of("gpcdr", "traffic:047")
    lu.assertEquals(where, "gpcdr_aries")
    lu.assertNil(counters.of("netdev", "lanes"))
    lu.assertNil(counters.of("nobody", "rx_bytes"))
+end
+
+-- Past fault: what a sender learned of its peer's answers was laid to its receiving side.
+function tests.test_on_which_side_others_drivers_count()
+   for name, side in pairs { Nak_Sequence_Error = "send", Rcvd_Out_of_order_packets = "receive",
+      RTO = "send", seq_err_naks_rcvd = "send", rnr_naks_rcvd = "send", missing_resp = "send",
+      oos_drop_count = "receive", requester_oos_nak = "send", responder_oos = "receive",
+      rcvd_seq_err = "send", out_of_seq_request = "receive", tx_roce_errors = "send" } do
+      lu.assertEquals(counters.entry("ib_others", name).side, side, name)
+   end
+end
+
+-- Past fault: irdma has counters with blanks in their names, which no node can tell; all else that
+-- the catalogue has of nodes, it can.
+function tests.test_each_name_can_be_told()
+   for source, s in pairs(counters.sources) do
+      for name in pairs(s.list) do
+         lu.assertNotNil(name:find "^[%w_:+-]+$", source .. " " .. name)
+      end
+   end
 end
 
 -- What is wrong with a reading, as "name class have/best left".

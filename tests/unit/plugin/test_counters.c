@@ -388,6 +388,33 @@ START_TEST(ports_of_other_drivers)
 }
 END_TEST
 
+#define IRDMA_HW "sys/class/infiniband/rocep1s0/ports/1/hw_counters"
+
+/* Past bug: irdma's names with blanks were asked for, and thrown away. */
+START_TEST(a_name_with_blanks_is_told_without)
+{
+    static const char *const names[] = {"Nak Sequence Error", "CRC errors"};
+    int fd = open_tree("irdma");
+    const struct taut_counters *c;
+
+    for (int i = 0; i < 2; i++) {
+        char path[128];
+        int file;
+
+        snprintf(path, sizeof(path), IRDMA_HW "/%s", names[i]);
+        file = openat(fd, path, O_WRONLY | O_CREAT, 0644);
+        ck_assert_int_ge(file, 0);
+        ck_assert_int_eq(write(file, "77\n", 3), 3);
+        close(file);
+    }
+    close(fd);
+    c = read_tree("irdma", &taut_counters_ib, 0, "eth2");
+    ck_assert_int_eq(value_of(c, "Nak_Sequence_Error"), 77);
+    ck_assert_int_eq(value_of(c, "CRC_errors"), 77);
+    ck_assert_uint_eq(c->bad, 0);
+}
+END_TEST
+
 /* It is over a network device, and not of it: nothing leads from there to it. */
 START_TEST(soft_roce_is_found_by_the_interface_that_it_names)
 {
@@ -813,6 +840,7 @@ int main(void)
     tcase_add_test(tc, what_planes_lose_during_a_test_is_added_up);
     tcase_add_test(tc, what_no_plane_can_have_lost_is_not_added_up);
     tcase_add_test(tc, ports_of_other_drivers);
+    tcase_add_test(tc, a_name_with_blanks_is_told_without);
     tcase_add_test(tc, soft_roce_is_found_by_the_interface_that_it_names);
     tcase_add_test(tc, each_network_device_has_its_own_port_of_a_card);
     tcase_add_test(tc, two_devices_of_one_card_share_its_link);

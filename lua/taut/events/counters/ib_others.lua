@@ -3,7 +3,8 @@
 -- irdma (Intel), efa (Amazon), bnxt_re (Broadcom), mana (Microsoft), hns (HiSilicon), ionic (AMD)
 -- and rxe (soft RoCE).
 --
--- What they count of traffic is told by the port and the network device, too.  Widths are taken for
+-- What they count of traffic is told by the port and the network device, too.  Where irdma has
+-- blanks in names, nodes tell of them with "_".  Widths are taken for
 -- 64 bits, so that a wrap of 32 looks like a reset, which is no growth.
 local catalogue = require "taut.events.counters.catalogue"
 
@@ -23,7 +24,7 @@ local AS_MLX5 = "; the rate is that of mlx5's "
 
 -- Names of what an adapter counts as a sender.
 local SENT = { "^tx", "^req_", "^requester", "^retrans", "Sent$", "[Rr]etrans", "^RTO$",
-   "^completer", "^rcvd_.*_err$" }
+   "^completer", "^rcvd_.*_err$", "^Nak", "_naks_rcvd$", "^missing_resp$" }
 
 local list, counter = catalogue.new {
    side = function(name)
@@ -88,14 +89,14 @@ end
 
 for name, means in pairs {
    tcpRetransSegs = "segments of iWARP sent again", RetransSegs = "segments sent again",
-   ["Nak Sequence Error"] = "the peer missed a packet of ours and asked for it again",
-   ["Rcvd Out of order packets"] = "packets that came out of their order",
+   Nak_Sequence_Error = "the peer missed a packet of ours and asked for it again",
+   Rcvd_Out_of_order_packets = "packets that came out of their order",
 } do
    add_out_of_order(name, "packets", means, IRDMA)
 end
 add_timeouts("RTO", IRDMA)
 for name, means in pairs {
-   ["CRC errors"] = "packets whose checksum was wrong", rxVlanErrors = "packets of a wrong VLAN",
+   CRC_errors = "packets whose checksum was wrong", rxVlanErrors = "packets of a wrong VLAN",
    tcpInProtoErrors = "segments that break TCP's rules", InProtoErrors = "packets that break " ..
       "the protocol's rules",
 } do
