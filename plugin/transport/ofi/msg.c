@@ -64,7 +64,12 @@ static int open_receives(struct taut_ofi *o, struct taut_error *err)
     attr.size = TAUT_OFI_RECEIVES;
     attr.iov_limit = 1;
     int rc = fi_srx_context(o->domain, &attr, &o->rx, NULL);
-    return rc ? taut_ofi_failed(err, "fi_srx_context", rc) : 0;
+    if (rc != -FI_EOPNOTSUPP && rc != -FI_ENOSYS)
+        return rc ? taut_ofi_failed(err, "fi_srx_context", rc) : 0;
+    taut_error_set(err, "libfabric: this adapter has no shared receive queues "
+                        "(SRQ), which connections need");
+    errno = EOPNOTSUPP;
+    return -1;
 }
 
 static int listen_for_peers(struct taut_ofi *o, struct taut_error *err)

@@ -241,6 +241,7 @@ function tests.test_what_a_node_lacks_for_rdma_is_told_apart()
          "/dev/infiniband/uverbs0 (a cgroup of"] = "interface=",
       ["libfabric has no provider 'verbs' (endpoints of type RDM: tcp"] = "fi_info -l",
       ["libfabric: cxi does not know addresses of interfaces: domain= has to name a"] = "for each",
+      ["libfabric: this adapter has no shared receive queues (SRQ), which connections"] = "ofi,tcp",
       ["transport ofi: /x/taut-ofi.so: cannot open shared object file"] = "not installed",
       ["libfabric: fi_domain: Operation not permitted; a system call that Taut's"] = "run_as",
    } do

@@ -20,6 +20,8 @@ local OWN = {
    { "no RDMA device", "interface= names another network than the adapter's, or it has no GID " ..
       "of RoCE v2: rdma link, ibv_devinfo" },
    { "has no provider", "libfabric there lacks it: fi_info -l, and provider= in node.conf" },
+   { "no shared receive queues", "transport=tcp, or ofi,tcp, where nodes have such adapters: " ..
+      "doc/install.md, step 3" },
    { "domain= has to name", "domain= on the plugstack line and in node.conf, a device for each " ..
       "of interface=" },
    { "transport ofi: ", "libfabric or taut-ofi.so is not installed there; or no transport=ofi" },
