@@ -226,15 +226,20 @@ static int talk(const struct words *w, struct taut_pair_ends *ends)
 
     if (rc < 0)
         return complain(why.text, "");
-    if (taut_ends_open(ends, &why) < 0)
-        rc = taut_control_put(&control, json_pack("{s:s}", "error", why.text),
-                              NULL),
+    if (taut_ends_open(ends, &why) < 0) {
+        taut_control_put(&control, json_pack("{s:s}", "error", why.text), NULL);
         rc = complain(why.text, "");
-    else
+    } else {
         rc = w->count == 0 ? taut_ends_serve(ends, &control)
                            : taut_ends_lead(ends, &control, w->nodes[0]);
+    }
+    bool leave = taut_rails_are_loading(&ends->rails);
     taut_ends_close(ends);
     taut_control_close(&control);
+    if (leave) {
+        fflush(stdout);
+        _exit(rc);
+    }
     return rc;
 }
 

@@ -130,24 +130,9 @@ static void init(struct taut_probe *p, int64_t start_ns)
     taut_session_init(&p->session);
 }
 
-/* A thread that still loads libfabric holds the loader's lock, which exit()
- * would wait for. */
-static bool is_loading(struct taut_probe *p)
-{
-    for (size_t i = 0; i < p->rails.endpoint_count; i++) {
-        struct taut_endpoint *ep = &p->rails.endpoints[i];
-
-        if (ep->transport != NULL &&
-            ep->transport->kind == TAUT_TRANSPORT_OFI &&
-            taut_transport_ofi_wait(ep, 0, NULL) < 0 && errno == ETIMEDOUT)
-            return true;
-    }
-    return false;
-}
-
 static void fini(struct taut_probe *p)
 {
-    bool leave = is_loading(p);
+    bool leave = taut_rails_are_loading(&p->rails);
 
     free(p->ticket);
     taut_session_fini(&p->session);

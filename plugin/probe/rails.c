@@ -336,3 +336,16 @@ json_t *taut_rails_endpoints_to_json(const struct taut_rails *rails)
     }
     return array;
 }
+
+bool taut_rails_are_loading(struct taut_rails *rails)
+{
+    for (size_t i = 0; i < rails->endpoint_count; i++) {
+        struct taut_endpoint *ep = &rails->endpoints[i];
+
+        if (ep->transport != NULL &&
+            ep->transport->kind == TAUT_TRANSPORT_OFI &&
+            taut_transport_ofi_wait(ep, 0, NULL) < 0 && errno == ETIMEDOUT)
+            return true;
+    }
+    return false;
+}

@@ -58,6 +58,10 @@ int taut_rails_open(struct taut_rails *rails, enum taut_transport_kind kind,
 /* Load what the endpoints need, in threads; no longer as root. */
 void taut_rails_load(struct taut_rails *rails);
 
+/* Does a thread still load libfabric?  It holds the loader's lock, which exit()
+ * would wait for: leave by _exit(). */
+bool taut_rails_are_loading(struct taut_rails *rails);
+
 /* Close the endpoints of all transports. */
 void taut_rails_close(struct taut_rails *rails);
 
