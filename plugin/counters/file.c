@@ -205,6 +205,10 @@ int taut_counter_poll(int fd, int64_t *value)
     if (n < 0)
         return -1;
     text[n] = '\0';
+    if (strncmp(text, "N/A", 3) == 0) {
+        errno = ENODATA;
+        return -1;
+    }
     errno = 0;
     v = strtoll(text, &end, 10);
     if (end == text || errno || (*end && *end != '\n')) {

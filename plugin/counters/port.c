@@ -13,8 +13,8 @@
 
 const struct taut_port_count taut_port_nothing = {-1, -1, -1, -1, -1};
 
-/* As in the catalogue (lua/taut/events/counters/ib_port.lua, ib_hw.lua), which
- * says what each means and what misleads in it. */
+/* As in the catalogue (lua/taut/events/counters: ib_port, ib_hw, ib_mlx4 and
+ * ib_others), which says what each means and what misleads in it. */
 static const struct file {
     const char *path; /* below sys/class/infiniband/DEVICE/ports/PORT */
     size_t sum;       /* where it belongs */
@@ -44,6 +44,16 @@ static const struct file {
      offsetof(struct taut_port_count, lost_out)},
     {"hw_counters/tx_rdma_ack_timeout",
      offsetof(struct taut_port_count, lost_out)},
+    {"hw_counters/rq_num_oos", offsetof(struct taut_port_count, lost_in)},
+    {"hw_counters/sq_num_oos", offsetof(struct taut_port_count, lost_out)},
+    {"hw_counters/sq_num_to", offsetof(struct taut_port_count, lost_out)},
+    {"hw_counters/oos_drop_count", offsetof(struct taut_port_count, lost_in)},
+    {"hw_counters/seq_err_naks_rcvd",
+     offsetof(struct taut_port_count, lost_out)},
+    {"hw_counters/missing_resp", offsetof(struct taut_port_count, lost_out)},
+    {"hw_counters/to_retransmits", offsetof(struct taut_port_count, lost_out)},
+    {"hw_counters/rx_pkts", offsetof(struct taut_port_count, packets_in)},
+    {"hw_counters/tx_pkts", offsetof(struct taut_port_count, packets_out)},
     {"hw_counters/rcvd_pkts", offsetof(struct taut_port_count, packets_in)},
     {"hw_counters/sent_pkts", offsetof(struct taut_port_count, packets_out)},
     {"counters/port_xmit_discards", offsetof(struct taut_port_count, discards)},
@@ -121,13 +131,15 @@ struct taut_port_count taut_port_files_read(const struct taut_port_files *files)
         size_t i = k % TAUT_PORT_FILES;
         size_t at = port_files[i].sum / sizeof(int64_t);
         int64_t *sum = (int64_t *)&count + at, value;
-        int fd = files->fds[k / TAUT_PORT_FILES][i];
+        int fd = files->fds[k / TAUT_PORT_FILES][i], rc;
 
         if (fd < 0 || is_broken[at])
             continue;
+        rc = taut_counter_poll(fd, &value);
+        if (rc < 0 && errno == ENODATA)
+            continue;
         *sum = *sum > 0 ? *sum : 0;
-        is_broken[at] = taut_counter_poll(fd, &value) < 0 || value < 0 ||
-                        value > INT64_MAX - *sum;
+        is_broken[at] = rc < 0 || value < 0 || value > INT64_MAX - *sum;
         *sum = is_broken[at] ? -1 : *sum + value;
     }
     return count;

@@ -13,7 +13,7 @@
 
 #include "plugin/counters/ib_find.h"
 
-#define TAUT_PORT_FILES 20
+#define TAUT_PORT_FILES 29
 
 struct taut_port_files {
     size_t planes; /* of the port, whose counters are added up */

@@ -388,6 +388,24 @@ START_TEST(ports_of_other_drivers)
 }
 END_TEST
 
+/* Past bug: one that has no agent says "N/A (no PMA)" for its port's counters, and
+ * nothing was known of what it loses. */
+START_TEST(what_a_port_without_an_agent_loses_is_told_by_its_driver)
+{
+    struct taut_port_files files;
+    int fd = open_tree("bnxt_re");
+
+    taut_port_files_open(&files, fd, "eth2");
+    close(fd);
+    struct taut_port_count count = taut_port_files_read(&files);
+    ck_assert_int_eq(count.lost_in, 104);
+    ck_assert_int_eq(count.lost_out, 114 + 103 + 115);
+    ck_assert_int_eq(count.packets_in, 111);
+    ck_assert_int_eq(count.packets_out, -1);
+    taut_port_files_close(&files);
+}
+END_TEST
+
 #define IRDMA_HW "sys/class/infiniband/rocep1s0/ports/1/hw_counters"
 
 /* Past bug: irdma's names with blanks were asked for, and thrown away. */
@@ -840,6 +858,7 @@ int main(void)
     tcase_add_test(tc, what_planes_lose_during_a_test_is_added_up);
     tcase_add_test(tc, what_no_plane_can_have_lost_is_not_added_up);
     tcase_add_test(tc, ports_of_other_drivers);
+    tcase_add_test(tc, what_a_port_without_an_agent_loses_is_told_by_its_driver);
     tcase_add_test(tc, a_name_with_blanks_is_told_without);
     tcase_add_test(tc, soft_roce_is_found_by_the_interface_that_it_names);
     tcase_add_test(tc, each_network_device_has_its_own_port_of_a_card);
