@@ -40,6 +40,15 @@ load tests.bash
     [ "$(both_ways)" = 3 ]
 }
 
+@test "what of /dev/infiniband is missing, or root's alone, is said" {
+    run pair 'chmod 600 /dev/infiniband/uverbs*; by_hand --interface hsn0 --provider verbs; wait'
+    echo "$output"
+    grep -q "cannot open /dev/infiniband/uverbs[01] as uid" <<<"$output"
+    run pair 'rm /dev/infiniband/rdma_cm; by_hand --interface hsn0 --provider verbs; wait'
+    echo "$output"
+    grep -q "no /dev/infiniband/rdma_cm: the module rdma_ucm is not loaded" <<<"$output"
+}
+
 # What the filter of system calls refuses would end it, and a peer that has gone
 # is waited for no longer than a test.
 @test "a device that goes in the middle of it ends no process, and holds up none" {
