@@ -13,7 +13,7 @@
 #include "plugin/counters/ib_find.h"
 
 #define PORTS_MOST 64
-#define DEVICES_MOST 4 /* without a network device of their own */
+#define DEVICES_MOST 16 /* of a node: eight GPUs have one each */
 #define GIDS_MOST 32 /* of a port: the first are the network device's own, … */
 #define GAP_MOST 4   /* … those of VLANs come behind, and so many unused ones end them */
 
@@ -85,9 +85,10 @@ static int port_of(struct taut_counters *c, int root_fd, const char *device)
     return is_named ? -1 : by_number(c, root_fd);
 }
 
-/* Soft RoCE and soft iWARP are devices over a network device, and not of it:
- * the first whose port names the interface. */
-static int find_software(struct taut_counters *c, int root_fd, char *device,
+/* The device of a bond or a VLAN is that of the cards below it, and soft RoCE and
+ * soft iWARP are devices over a network device: the first of which a port names the
+ * interface. */
+static int find_by_gid(struct taut_counters *c, int root_fd, char *device,
                          size_t room)
 {
     int fd = openat(root_fd, TAUT_IB_CLASS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -104,7 +105,9 @@ static int find_software(struct taut_counters *c, int root_fd, char *device,
         if (e->d_name[0] == '.' || strlen(e->d_name) >= room)
             continue;
         n++;
-        is_found = carries(c, root_fd, e->d_name, 1, &is_named);
+        is_found = carries(c, root_fd, e->d_name, 1, &is_named) ||
+                   (has_port(root_fd, e->d_name, 2) &&
+                    carries(c, root_fd, e->d_name, 2, &is_named));
         if (is_found)
             snprintf(device, room, "%s", e->d_name);
     }
@@ -166,7 +169,7 @@ static int port_on(struct taut_counters *c, int root_fd, const char *device)
 int taut_ib_find(struct taut_counters *c, int root_fd, char *device, int *port)
 {
     if (device_of(c, root_fd, device) < 0 &&
-        find_software(c, root_fd, device, TAUT_IB_DEVICE) < 0)
+        find_by_gid(c, root_fd, device, TAUT_IB_DEVICE) < 0)
         return -1;
     *port = port_on(c, root_fd, device);
     return *port < 0 ? -1 : 0;
