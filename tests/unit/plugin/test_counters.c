@@ -107,6 +107,21 @@ START_TEST(a_vlans_port_is_found_behind_the_gids_of_its_card)
 }
 END_TEST
 
+/* Past bug: four devices were looked at, and their first ports. */
+START_TEST(the_port_of_a_bond_is_found_among_many_devices)
+{
+    char command[400];
+
+    make_ports("hsn0 bond0");
+    snprintf(command, sizeof(command),
+             "cd %s/sys/class/infiniband && for i in 1 2 3 4 5 6 7 8 9; do "
+             "mkdir -p m$i/ports/1/gid_attrs/ndevs; done",
+             dir);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert_str_eq(place_of("bond0"), "r0/2");
+}
+END_TEST
+
 START_TEST(where_ports_name_others_none_is_read)
 {
     put("dev_port", "1\n");
@@ -845,6 +860,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, the_port_is_the_one_that_names_the_interface);
     tcase_add_test(tc, a_vlans_port_is_found_behind_the_gids_of_its_card);
+    tcase_add_test(tc, the_port_of_a_bond_is_found_among_many_devices);
     tcase_add_test(tc, where_ports_name_others_none_is_read);
     tcase_add_test(tc, where_no_port_names_any_its_number_tells);
     tcase_add_test(tc, what_cannot_be_read_is_left_out);
