@@ -7,7 +7,8 @@
 # HUNT_MOST (nodes of a job), HUNT_WARM (jobs before the first fault), HUNT_JOBS
 # (until it is given up), HUNT_LEFT (percent, or "random") and HUNT_LOADS
 # (arguments of `lab load', an array).  HUNT_STREAMS: how many steady streams there
-# are besides, each between two random nodes of 32 and for HUNT_STREAM_S seconds.
+# are besides, each between two random nodes of 32 and for 1 to HUNT_STREAM_S / 5
+# times 5 seconds, all for the same time.
 # HUNT_FAULT: a kind of detection.lua's, HUNT_EVERY: seconds for which the fault
 # is there, and then not, in turns, and HUNT_DO: `lab degrade', or `lab lose',
 # with HUNT_LEFT.
@@ -153,14 +154,15 @@ in_turns() {
 
 # streams_in_turns NODES: until $TMP/quiet is there
 streams_in_turns() {
-    local i from to
+    local i from to seconds
     RANDOM=$SEED
     while [ ! -e "$TMP/quiet" ]; do
+        seconds=$((5 + 5 * (RANDOM % (HUNT_STREAM_S / 5))))
         for ((i = 0; i < HUNT_STREAMS; i++)); do
             from=$((RANDOM % $1)) to=$((RANDOM % ($1 - 1)))
-            lab load "n$from" "n$((to + (to >= from)))" --steady --seconds "$HUNT_STREAM_S" || return
+            lab load "n$from" "n$((to + (to >= from)))" --steady --seconds $seconds || return
         done
-        sleep "$HUNT_STREAM_S"
+        sleep $seconds
     done
 }
 
