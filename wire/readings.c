@@ -132,7 +132,7 @@ int taut_readings_field(struct taut_readings_reader *r,
         field->name = take(r, is_name);
     if (field->name.length == 0 || field->name.length >= TAUT_COUNTER_NAME ||
         !take_one(r, '='))
-        return taut_error_set(err, "%.*s: a name that is none",
+        return taut_error_set(err, "%.*s: invalid counter name",
                               (int)r->interface.length, r->interface.at);
     if (++r->fields > FIELDS_MAX)
         return taut_error_set(err, "%.*s: more than %d fields",

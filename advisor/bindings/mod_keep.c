@@ -236,7 +236,7 @@ static int keep_pack(lua_State *L)
             c = lua_tointeger(L, -1);
             lua_pop(L, 1);
             if (c <= (lua_Integer)w.last || c > most)
-                return luaL_error(L, "component %I is none, or out of order",
+                return luaL_error(L, "component %I is unknown or out of order",
                                   (LUAI_UACINT)c);
         }
         struct kept k = look(e, v, (uint32_t)c - 1);

@@ -62,7 +62,7 @@ static int ask_sm(struct taut_mads *mads, struct asked *all, struct asked *one,
     struct taut_mad *mad;
 
     if (n < 1 || n > LIDS_MAX)
-        return taut_error_set(err, "lids: %lld is no LID from 1 to %d",
+        return taut_error_set(err, "lids: %lld is not a LID from 1 to %d",
                               (long long)n, LIDS_MAX);
     mad = taut_mad_get(TAUT_MAD_SMP_LID, IB_ATTR_SMINFO, 0);
     if (mad == NULL)
@@ -306,7 +306,7 @@ static int run_mcast(const json_t *request, struct taut_mads *mads,
         return -1;
     taut_mads_run(mads);
     if (q->group.error == EREMOTEIO && q->group.status == SA_NO_RECORDS)
-        return taut_error_set(err, "the subnet manager knows no such group");
+        return taut_error_set(err, "the subnet manager has no such group");
     if (q->group.error != 0)
         return taut_error_set(err, "the subnet manager at LID %u: %s", g.sm_lid,
                               q->group.error == EREMOTEIO

@@ -116,7 +116,7 @@ static int parse_peer(struct taut_test *test, const json_t *object, size_t i,
     if (taut_address_port(&address) < TAUT_PLAN_PORT)
         return bad(err, i, "peer has a port below 1024");
     if (!taut_address_is_of_host(&address))
-        return bad(err, i, "peer is the address of no host");
+        return bad(err, i, "peer is not the address of a host");
     memcpy(test->peer, peer, n + 1);
     return 0;
 }
@@ -170,7 +170,7 @@ static int parse_aim(struct taut_test *test, const json_t *object, size_t i,
         test->ports[0] + count > 65536)
         return bad(err, i, "aim.ports is not in 1..256, or beyond 65535");
     if (address == NULL || strlen(address) >= sizeof(test->aim.address))
-        return bad(err, i, "aim.address is no address");
+        return bad(err, i, "aim.address is not an address");
     test->aim = (struct taut_aim){
         .hop = (int)hop, .first = test->ports[0], .count = (int)count};
     strcpy(test->aim.address, address);

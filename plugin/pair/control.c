@@ -92,7 +92,7 @@ json_t *taut_control_get(struct taut_control *c, struct taut_error *err)
             if (n == 0)
                 taut_error_set(err, "the other node has ended");
             else if (errno == EAGAIN)
-                taut_error_set(err, "the other node says nothing for %d s",
+                taut_error_set(err, "the other node has sent nothing for %d s",
                                TAUT_PAIR_ANSWER_S);
             else
                 fail(err, "read from the other node");
@@ -212,7 +212,7 @@ int taut_control_await(struct taut_control *c, int port, const char *key,
     c->fd = -1;
     if (listener < 0)
         return -1;
-    taut_error_set(err, "nobody called port %d within %d s", port,
+    taut_error_set(err, "no node called port %d within %d s", port,
                    TAUT_PAIR_WAIT_S);
     for (int i = 0; i < CALLERS_MOST && c->fd < 0; i++) {
         if (poll(&pfd, 1, taut_left_ms(until_ns)) <= 0)

@@ -192,7 +192,7 @@ static char *hello_text(struct taut_probe *p)
     text = taut_hello_encode(&hello);
     if (text == NULL)
         taut_log_error(&p->log, "HELLO: %s",
-                       errno == EINVAL ? "--owner is no JSON object"
+                       errno == EINVAL ? "--owner is not a JSON object"
                                        : strerror(errno));
     return text;
 }

@@ -258,7 +258,7 @@ static int receive_head(struct taut_session *s, struct taut_frame *frame,
     }
     s->is_elsewhere = true;
     errno = EPROTO;
-    return taut_error_set(err, "server %s does not act", s->server);
+    return taut_error_set(err, "server %s is not active", s->server);
 }
 
 /* Receive a frame's payload, to free().  Returns 0, or -1 with errno and

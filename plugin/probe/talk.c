@@ -28,7 +28,8 @@ static int make_contact(struct taut_probe *p, const struct taut_lookup *l,
                           p->deadline_ns, &why) == 0)
         return 0;
     if (from > 0) /* somebody was there, though he does not act */
-        taut_log_info(&p->log, "%s, and those before it do not act; skipped",
+        taut_log_info(&p->log,
+                      "%s, and the servers before it are not active; skipped",
                       why.text);
     else /* its host is there, or the way to it may be gone */
         taut_probe_hold_off(p, why.text, errno != ECONNREFUSED);
@@ -52,7 +53,7 @@ static int go_on(struct taut_probe *p, const struct taut_lookup *l,
 {
     if (p->session.reached + 1 < l->server_count)
         return make_contact(p, l, p->session.reached + 1, cred);
-    taut_log_info(&p->log, "no tautd acts at the moment; skipped");
+    taut_log_info(&p->log, "no tautd is active at the moment; skipped");
     return -1;
 }
 

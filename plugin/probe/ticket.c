@@ -49,7 +49,7 @@ char *taut_ticket_read(unsigned char *key, int64_t deadline_ns,
     if (cred == NULL || taut_unhex(key, TAUT_SEAL_KEY, text) < 0) {
         taut_error_set(err, "%s",
                        n == 0 ? "no ticket came with aprun"
-                              : "standard input is no ticket");
+                              : "standard input is not a ticket");
         return NULL;
     }
     cred[strcspn(cred, "\n")] = '\0';

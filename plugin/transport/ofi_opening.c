@@ -55,7 +55,8 @@ static const struct taut_transport *load(const char *folder,
     }
     table = dlsym(library, TAUT_TRANSPORT_MODULE_SYMBOL);
     if (table == NULL) {
-        taut_error_set(err, "transport ofi: %s is none", path);
+        taut_error_set(err, "transport ofi: %s is not a transport module",
+                       path);
         dlclose(library);
         errno = ENOTSUP;
     }

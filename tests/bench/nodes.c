@@ -570,7 +570,7 @@ static void read_nodes(void)
         if (fscanf(f, "%63s %63s", n->name, address) != 2)
             break;
         if (inet_pton(AF_INET, address, &n->address) != 1)
-            die(n->name, "its address is none");
+            die(n->name, "its address is not valid");
         node_count++;
     }
     fclose(f);

@@ -244,7 +244,7 @@ static void hear(struct peer *peer, int listener)
 
 static void turn_away(int listener)
 {
-    static const char who[] = "the tautd on ctl2 acts";
+    static const char who[] = "the tautd on ctl2 is active";
     struct peer peer;
     enum taut_frame_type type;
     size_t n;

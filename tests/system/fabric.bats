@@ -257,7 +257,7 @@ lid_of() {
     run fabric mcast 0xc123
     echo "$output"
     [ "$status" -eq 1 ]
-    [[ $output == *"the subnet manager knows no such group"* ]]
+    [[ $output == *"the subnet manager has no such group"* ]]
     run fabric mcast nonsense
     [ "$status" -eq 1 ]
     [[ $output == *'group "nonsense": expected ipoib'* ]]

@@ -120,7 +120,7 @@ END
     start_tautd --how elsewhere --nodes 1
     run check n1
     [ "$status" -eq 0 ]
-    [ "$output" = "no tautd acts at the moment; skipped" ]
+    [ "$output" = "no tautd is active at the moment; skipped" ]
     [ ! -s run-n1/holdoff ]
 }
 
@@ -171,7 +171,7 @@ END
     run "$probe" prolog --servers 127.0.0.1:9 --user root --node n1 --interface lo \
         --rundir "$dir/run" --ticket <<<"abc MUNGE:x:"
     [ "$status" -eq 0 ]
-    [[ $output == "error: standard input is no ticket; skipped" ]]
+    [[ $output == "error: standard input is not a ticket; skipped" ]]
     head -c 9000 /dev/zero | tr '\0' a >long
     run "$probe" prolog --servers 127.0.0.1:9 --user root --node n1 --interface lo \
         --rundir "$dir/run" --ticket <long

@@ -83,7 +83,7 @@ static uint32_t *read_numbers(lua_State *L, const char *name, uint32_t n)
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
         lua_Integer v = luaL_checkinteger(L, -1);
         if (v < 0 || v >= TAUT_GRAPH_NONE)
-            luaL_error(L, "field '%s': %I is no number from 0", name,
+            luaL_error(L, "field '%s': %I is not a number from 0", name,
                        (LUAI_UACINT)v);
         out[i] = (uint32_t)v;
         lua_pop(L, 1);

@@ -45,7 +45,7 @@ START_TEST(updown_refuses)
 
     refuses(
         taut_updown_create(g, &(struct taut_updown_conf){.rank = twice}, &err),
-        &err, "stands twice");
+        &err, "is given twice");
     refuses(
         taut_updown_create(g, &(struct taut_updown_conf){.rank = beyond}, &err),
         &err, "rank 4 of router 3");

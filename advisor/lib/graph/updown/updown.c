@@ -311,7 +311,7 @@ static int check(const struct taut_graph *g, const struct taut_updown_conf *c,
     for (uint32_t r = 0; c->rank != NULL && r < g->routers; r++)
         if (c->rank[r] >= g->routers || u->order[c->rank[r]] != r)
             return taut_error_set(err,
-                                  "rank %u of router %u stands twice or "
+                                  "rank %u of router %u is given twice or "
                                   "is beyond %u",
                                   c->rank[r], r, g->routers);
     for (uint32_t r = 0; c->stride != NULL && r < g->routers; r++)
