@@ -41,7 +41,7 @@ function starts.Node(st, attributes)
    if not nid or not st.out.nodes then
       return nil, "a Node without node_id"
    elseif st.seen[nid] then
-      return nil, ("node_id %d stands here twice"):format(nid)
+      return nil, ("node_id %d is here twice"):format(nid)
    end
    st.seen[nid] = true
    st.node = { nid = nid, name = ("nid%05d"):format(nid), cname = attributes.name or "",

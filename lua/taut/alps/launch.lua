@@ -106,7 +106,7 @@ end
 local function make_probe_argv(options, node)
    local nid = node:match "^nid0*(%d+)$"
    if not nid then
-      return nil, ("'%s' is no name of a compute node, nidNNNNN"):format(node)
+      return nil, ("'%s' is not the name of a compute node, nidNNNNN"):format(node)
    end
    local argv = { "sh", "-c", 'exec aprun "$@" 2>&1', "aprun", "-q", "-b", "-n", "1", "-N", "1",
       "-L", nid, options.at.probe or sys.paths.libexecdir .. "/taut-probe", options.purpose,

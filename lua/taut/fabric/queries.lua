@@ -146,7 +146,7 @@ local function origin_port(keeper)
    local node = keeper.fabric.by_guid[o.guid]
    local p = node and (node.type == "switch" and node.port[0] or node.port[o.port])
    if not p or (p.sm_lid or 0) == 0 then
-      return nil, "this host's port knows no subnet manager"
+      return nil, "this host's port has no subnet manager"
    end
    return p
 end

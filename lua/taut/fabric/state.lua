@@ -23,7 +23,7 @@ local function read_file(path)
    end
    local t, why = json.decode(text)
    if type(t) ~= "table" then
-      return nil, ("%s: %s"):format(path, why or "no JSON object")
+      return nil, ("%s: %s"):format(path, why or "not a JSON object")
    elseif t.format ~= state.format then
       return nil, ("%s: format %s, expected %d"):format(path, tostring(t.format), state.format)
    end
@@ -101,7 +101,7 @@ end
 
 local function check_record(path, recorded)
    if recorded.kind ~= "fabric" or type(recorded.nodes) ~= "table" then
-      return nil, path .. ": is no recorded fabric (`taut fabric record` writes one)"
+      return nil, path .. ": is not a recorded fabric (`taut fabric record` writes one)"
    end
    for i, node in ipairs(recorded.nodes) do
       if not is_table(node) or not is_table(node.ports) or type(node.guid) ~= "string"

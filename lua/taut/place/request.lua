@@ -54,7 +54,7 @@ function request.numbers(topo, list, what, may_lack)
    for _, name in ipairs(names) do
       local n = topo.node_id[name]
       if not n and not machine.node_id[name] then
-         return nil, ("%s: '%s' is no node of the topology"):format(what, name)
+         return nil, ("%s: node '%s' is not in the topology"):format(what, name)
       elseif not n and not may_lack then
          return nil, ("%s: '%s' is not on fabric %s"):format(what, name, topo.fabric.name)
       elseif n and not seen[n] then

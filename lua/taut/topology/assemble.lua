@@ -9,7 +9,7 @@ local assemble = {}
 local function add_name(self, name)
    local c = #self.components + 1
    if self.component_id[name] then
-      return nil, ("component '%s' stands twice"):format(name)
+      return nil, ("component '%s' is given twice"):format(name)
    end
    self.components[c], self.component_id[name] = name, c
    return c
@@ -23,7 +23,7 @@ local function add_nodes(self, spec)
    local n, rails = #spec.nodes, self.rails
    for i, name in ipairs(spec.nodes) do
       if self.node_id[name] then
-         return nil, ("topology.nodes: '%s' stands twice"):format(name)
+         return nil, ("topology.nodes: '%s' is given twice"):format(name)
       end
       self.nodes[i], self.node_id[name] = name, i
       self.tx[i], self.rx[i] = endpoint_numbers.ports_of(i)
@@ -50,7 +50,7 @@ local function add_links(self, spec)
    for l, from in ipairs(links.from) do
       local name = names[from] .. "/" .. links.port[l]
       if ids[name] then
-         return nil, ("component '%s' stands twice"):format(name)
+         return nil, ("component '%s' is given twice"):format(name)
       end
       c = c + 1
       components[c], ids[name] = name, c
@@ -99,7 +99,7 @@ function assemble.fill(self, spec)
    self.routers = 0
    for r, name in pairs(spec.router_name) do
       if self.router_id[name] then
-         return nil, ("router '%s' stands twice"):format(name)
+         return nil, ("router '%s' is given twice"):format(name)
       end
       self.router_id[name] = r
       self.routers = self.routers + 1

@@ -136,7 +136,7 @@ function cabinets.layout(name, dims, nodes_per_router)
    end
    local w = #dims == 3 and wiring.new(dims)
    if not w or nodes_per_router ~= 2 then
-      return nil, ("topology.layout: %s wants dims = %s and 2 nodes per router"):format(name,
+      return nil, ("topology.layout: %s needs dims = %s and 2 nodes per router"):format(name,
          wiring.what)
    end
    local per_cabinet = w.cages * NODES

@@ -59,7 +59,7 @@ local function apply_class(topo, name, class)
    for _, node in ipairs(names) do
       local n = topo.node_id[node]
       if not n then
-         return bad_setting(name, "nodes: '%s' is no node of the topology", node)
+         return bad_setting(name, "nodes: node '%s' is not in the topology", node)
       elseif topo.node_class[n] then
          return bad_setting(name, "nodes: '%s' is in class '%s' already", node, topo.node_class[n])
       end

@@ -88,7 +88,7 @@ local function levels_from_roots(fabric, wiring, roots)
    for i, name in ipairs(roots) do
       starts[i] = id[name]
       if not starts[i] then
-         return nil, ("topology.roots: '%s' is no router of the wiring"):format(tostring(name))
+         return nil, ("topology.roots: router '%s' is not in the wiring"):format(tostring(name))
       end
    end
    local depth = depth_from(fabric, starts)

@@ -95,7 +95,7 @@ local function check_names(list, what)
       if type(name) ~= "string" or name == "" then
          return bad_wiring("%s[%d]: expected a name", what, i)
       elseif seen[name] then
-         return bad_wiring("%s: '%s' stands twice", what, name)
+         return bad_wiring("%s: '%s' is given twice", what, name)
       end
       seen[name] = true
    end

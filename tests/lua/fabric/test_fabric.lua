@@ -516,7 +516,7 @@ end
 
 function tests.test_records_that_are_none()
    local cases = { { "", "" }, { "[]", "format" }, { "{}", "format nil" },
-      { '{"format":1}', "is no recorded fabric" },
+      { '{"format":1}', "is not a recorded fabric" },
       { '{"format":1,"kind":"fabric","nodes":[1]}', "node 1: expected guid" },
       { '{"format":1,"kind":"fabric","nodes":[{"guid":"0x1","name":"a","ports":[{"port":1}]}]}',
          "node 1 (a), port 1: expected four codes" },

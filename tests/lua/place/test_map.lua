@@ -192,7 +192,7 @@ end
 local WRONG = {
    { "n[000-003]", "ring:x=1", "pattern ring: parameter 'x' is not known" },
    { "n[000-003]", "none", "pattern 'none' is not known" },
-   { "n[000-003],n001", "ring", "node 'n001' stands twice" },
+   { "n[000-003],n001", "ring", "node 'n001' is given twice" },
    { "n[000-003],z", "ring", "has no node 'z'" },
    { "n[000-", "ring", "host list" },
    { "n[000-003]", "matrix:/nonexistent", "/nonexistent: No such file" },

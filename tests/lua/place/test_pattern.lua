@@ -183,7 +183,7 @@ local WRONG = {
    { "ring:bytes=nan", 4, "got nan" },
    { "ring:bytes=1e300", 4, "got 1e300" },
    { "ring:bytes", 4, "expected PARAMETER=VALUE, got 'bytes'" },
-   { "ring:bytes=1,bytes=2", 4, "'bytes' stands twice" },
+   { "ring:bytes=1,bytes=2", 4, "'bytes' is given twice" },
    { "ring:compute=1.5", 4, "compute: expected a share from 0 to 1, got 1.5" },
    { "ring", 0, "expected 1 to 1048576 ranks, got 0" },
    { "ring", 2.5, "got 2.5" },

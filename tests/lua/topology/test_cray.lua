@@ -143,9 +143,9 @@ end
 function tests.test_layouts_that_do_not_fit_are_refused()
    local cases = {
       { { layout = "aries" }, "topology.layout: 'aries' is not known (known: gemini, gemini-ch" },
-      { { dims = { 25, 15, 24 }, nodes = "n[1-18000]" }, "wants dims = { columns, 2 * rows, 24 }" },
+      { { dims = { 25, 15, 24 }, nodes = "n[1-18000]" }, "needs dims = { columns, 2 * rows, 24 }" },
       { { nodes_per_router = 4, nodes = "n[1-38400]" }, "and 2 nodes per router" },
-      { { dims = { 4, 24 }, nodes = "n[1-192]" }, "wants dims" },
+      { { dims = { 4, 24 }, nodes = "n[1-192]" }, "needs dims" },
       { { service = "nid[19199-19200]" }, "topology.service: 'nid19200' is not one of" },
       { { service = "nid[" }, "topology.service: expected a host list: " },
       { { service = 5 }, "topology.service: expected a host list: got 5" },

@@ -68,7 +68,7 @@ function tests.test_bad_configuration_says_what_was_expected()
       { "levels", { { down = 4, up = 2, capacity = "x" } }, "topology.levels[1].capacity" },
       { "levels", { { down = 65536, up = 1 }, { down = 65536, up = 1 } }, "at most 1048576" },
       { "nodes", "n[0-8]", "expected 8 names" },
-      { "nodes", "n[0-6],n3", "stands twice" },
+      { "nodes", "n[0-6],n3", "is given twice" },
       { "capacity", { tx = 1, rx = 1, uplinks = 1 }, "'uplinks' names no component" },
       { "routing", "dor", "one of dmodk, ecmp, adaptive" },
       { "rails", 65, "topology.rails" },
@@ -324,14 +324,14 @@ end
 
 function tests.test_bad_wirings_say_what_was_expected()
    local cases = {
-      { function(w) w.routers[2].name = "leaf1" end, "'leaf1' stands twice" },
+      { function(w) w.routers[2].name = "leaf1" end, "'leaf1' is given twice" },
       { function(w) w.nodes[1].rails = {} end, "'n1' has no rails" },
       { function(w) w.nodes[1].rails[1].router = 9 end, "router = 1 to 6, got 9" },
       { function(w) w.cables[1].b = 1 end, "cables[1]: expected two routers" },
       { function(w) w.cables[2].a_port = "1" end, "both end at leaf1/1" },
       { function(w) w.cables[1].Bps = -1 end, "bytes per second, got -1" },
       { function(w) w.nodes = {} end, "has no node" },
-      { function(_, conf) conf.roots = { "x" } end, "'x' is no router" },
+      { function(_, conf) conf.roots = { "x" } end, "router 'x' is not in the wiring" },
       { function(_, conf) conf.nodes = "n[1-9]" end, "'n6' is not in hand" },
       { function(_, conf) conf.routing = "tables" end, "expected tables" },
       { function(w) w.cables[1].a_port = 1 end, "in quotes" },

@@ -68,7 +68,7 @@ function tests.test_rtr_that_is_wrong()
    end
    refused("rtr", without(5), 1, "which is not described")
    refused("rtr", without(1), 5, "which is not described")
-   refused("rtr", RTR .. lines[1], 7, "stands here and in line 1")
+   refused("rtr", RTR .. lines[1], 7, "is here and in line 1")
    refused("rtr", "", 1, "without a router")
    refused("rtr", "c0-0c0s0a0l00(0:0:0) green\n", 1, "expected a tile such as")
    for i, change in ipairs {
@@ -117,13 +117,13 @@ function tests.test_xtdb2proc_of_a_torus()
    local found = recognise.kind(w)
    lu.assertEquals({ found.kind, found.dims, found.nodes_per_router },
       { "torus", { 2, 2, 3 }, { 2, 2 } })
-   importing.noted(w, "a torus of 2x2x3 is taken for granted")
+   importing.noted(w, "a torus of 2x2x3 is assumed")
 end
 
 function tests.test_xtdb2proc_of_aries_tells_no_cables()
    local w = assert(import.read("xtdb2proc", data "cray/edison-pytokio/sample.xtdb2proc.gz"))
    lu.assertEquals({ #w.routers, #w.nodes, #w.cables }, { 126, 499, 0 })
-   importing.noted(w, "tells no cables")
+   importing.noted(w, "does not describe cables")
    lu.assertEquals(recognise.kind(w).kind, "irregular")
 end
 
@@ -135,11 +135,11 @@ function tests.test_xtdb2proc_that_is_wrong()
       bad[i] = tonumber(e[1]:match "%d+$")
       refused("xtdb2proc", proc(good) .. proc(bad), 2, e[2])
    end
-   refused("xtdb2proc", proc(good) .. proc(good), 2, "processor_id 4 stands here and in line 1")
+   refused("xtdb2proc", proc(good) .. proc(good), 2, "processor_id 4 is here and in line 1")
    refused("xtdb2proc", proc(good) .. proc { 0, 1, 0, 0, 0, 0, 0, 1, 5 }, 2,
       "expected one node at a place")
    refused("xtdb2proc", "cpu=0,slot=1\n", 1, "no cage, expected one")
-   refused("xtdb2proc", proc(good):gsub("\n", ",cpu=1\n"), 1, "stands twice")
+   refused("xtdb2proc", proc(good):gsub("\n", ",cpu=1\n"), 1, "is given twice")
    refused("xtdb2proc", "hello world\n", 1, "expected pairs such as")
    refused("xtdb2proc", "# none\n", 1, "without a node")
    refused("xtdb2proc", proc { 0, 1, 0, 0, 0, 4000, 4000, 4000, 1 }, 1, "make more than")
@@ -184,7 +184,7 @@ function tests.test_xtprocadmin_that_is_wrong()
    local head = "   NID    (HEX)    NODENAME     TYPE    STATUS        MODE\n"
    local row = "     4      0x4  c0-0c0s1n0  compute        up interactive\n"
    assert(read("xtprocadmin", head .. row))
-   refused("xtprocadmin", head .. row .. row, 3, "NID 4 stands here and in line 2")
+   refused("xtprocadmin", head .. row .. row, 3, "NID 4 is here and in line 2")
    refused("xtprocadmin", head .. row:gsub("0x4", "0x5"), 2, "4 is not 0x5")
    refused("xtprocadmin", head .. row:gsub("n0 ", "n7 "), 2, "node 7, expected 0 to 3")
    refused("xtprocadmin", head .. row:sub(1, 40), 2, "expected a row such as")
@@ -226,7 +226,7 @@ function tests.test_basil_that_is_wrong()
       return text
    end
    refused("basil", BASIL:sub(1, -18), 14, "not XML")
-   refused("basil", changed("node_id='62'", "node_id='61'"), 9, "node_id 61 stands here and")
+   refused("basil", changed("node_id='62'", "node_id='61'"), 9, "node_id 61 is here and")
    refused("basil", changed("s12n1", "s12n0"), 9, "expected one node at a place")
    refused("basil", changed("c3%-0c0s12n1", "nid7"), 9, "expected a place such as")
    refused("basil", changed("node_id='62'", "node_id='-1'"), 9, "expected a whole number")

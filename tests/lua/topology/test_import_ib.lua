@@ -84,7 +84,7 @@ end
 function tests.test_what_contradicts_itself()
    refused("ibnetdiscover", with("leaf 1\" lid 1 4xQDR\n\ncaguid=0x31", "leaf 1\" lid 1 4xQDR\n" ..
       "\nswitchguid=0x12\nSwitch\t4 \"S-0000000000000012\"\t# \"x\" base port 0 lid 2 lmc 0\n" ..
-      "caguid=0x31"), 17, "stands here and in line 8")
+      "caguid=0x31"), 17, "is here and in line 8")
    local back = '[2]\t"S-0000000000000011"[2]'
    refused("ibnetdiscover", with(back, '[3]\t"S-0000000000000011"[2]'), 5, "does not lead back")
    refused("ibnetdiscover", with(back, '[2]\t"S-0000000000000011"[3]'), 5, "in line 10 instead")
@@ -96,7 +96,7 @@ function tests.test_what_contradicts_itself()
    refused("ibnetdiscover", (SMALL:gsub("%(32%)", "(22)")), 18, "port GUID")
    local out = '[2]\t"S-0000000000000012"'
    refused("ibnetdiscover", with(out, '[1]\t"S-0000000000000012"'), 5,
-      "port 1 stands here and in line 4")
+      "port 1 is here and in line 4")
    refused("ibnetdiscover", with(out, '[5]\t"S-0000000000000012"'), 5,
       "port 5 of a node with 4 ports")
 end
@@ -151,7 +151,7 @@ end
 function tests.test_loops_of_cable_and_complaints_are_left_out()
    local w = assert(import.read("ibnetdiscover", data "infiniband/jabl-ibtopotool/3.topo"))
    lu.assertEquals({ #w.routers, #w.nodes, #w.cables }, { 2, 5, 1 })
-   importing.noted(w, "is no part of the fabric")
+   importing.noted(w, "is not part of the fabric")
    importing.noted(w, "one loop of cable")
    lu.assertEquals(w.routers[2].name, "MF0-switch-de779e:SX6012-U1")
    -- r-ufm101 has two adapters
@@ -329,7 +329,7 @@ function tests.test_tables_that_are_wrong()
       [""] = "F:1: the file ends without a table",
       ["0x0003 001\n"] = "F:1: lid 3 before any switch",
       [head .. head] = "F:2: the table of switch",
-      [head .. "0x0003 001\n0x0003 002\n"] = "F:3: lid 3 stands twice",
+      [head .. "0x0003 001\n0x0003 002\n"] = "F:3: lid 3 is given twice",
       [head .. "0x0003 009\n"] = "F:2: port 9 of switch \"leaf-1\", which has 4",
       [head .. "0x0003 001 # Channel Adapter portguid 0x0000000000000099: 'n1'\n"] =
          "F:2: lid 3 is \"0x0000000000000099\" here",

@@ -47,8 +47,8 @@ end
 
 function tests.test_trees_that_are_wrong()
    for text, e in pairs {
-      ["SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2\n"] = { 2, "stands here and in line 1" },
-      ["SwitchName=a Nodes=n1\nSwitchName=b Nodes=n1\n"] = { 2, 'node "n1" stands here and' },
+      ["SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2\n"] = { 2, "is here and in line 1" },
+      ["SwitchName=a Nodes=n1\nSwitchName=b Nodes=n1\n"] = { 2, 'node "n1" is here and' },
       ["SwitchName=a Switches=b\nSwitchName=b Switches=a\n"] = { 2, "is below itself" },
       ["SwitchName=a Switches=a\n"] = { 1, "is below itself" },
       ["SwitchName=a Switches=b\n"] = { 1, 'which no line describes' },
@@ -57,7 +57,7 @@ function tests.test_trees_that_are_wrong()
       ["SwitchName=a Nodes=n1 Switches=b\n"] = { 1, "both switches and nodes" },
       ["SwitchName=a Nodes=n[1-\n"] = { 1, "host list" },
       ["SwitchName=a Nodes=n[1-99999999]\n"] = { 1, "nodes" },
-      ["SwitchName=a Nodes=n1 Nodes=n2\n"] = { 1, "stands twice" },
+      ["SwitchName=a Nodes=n1 Nodes=n2\n"] = { 1, "is given twice" },
       ["SwitchName=a Colour=red\n"] = { 1, "does not go with" },
       ["Nodes=n1 SwitchName=a\n"] = { 1, "expected SwitchName=" },
       ["SwitchName=a Nodes=n1 \\\n"] = { 1, "ends in a line that goes on" },
@@ -227,10 +227,10 @@ function tests.test_yaml_that_is_hostile()
       [""] = { 1, "has no topology" },
       ["- [\n"] = { 2, "not YAML" },
       ["- a: &x 1\n  b: *x\n"] = { 1, "an anchor or alias" },
-      ["- topology: t\n  topology: u\n"] = { 2, "stands here and in line 1" },
+      ["- topology: t\n  topology: u\n"] = { 2, "is here and in line 1" },
       [("["):rep(100)] = { 1, "nested deeper than 16" },
       ["- topology: t\n---\n- topology: u\n"] = { 2, "a second document" },
-      ["- topology: t\n  flat: true\n- topology: t\n  flat: true\n"] = { 3, "stands here and in" },
+      ["- topology: t\n  flat: true\n- topology: t\n  flat: true\n"] = { 3, "is here and in" },
       ["- topology: t\n  flat: maybe\n"] = { 2, "expected true or false" },
       ["- topology: t\n  cluster_default: x\n  flat: true\n"] = { 2, "expected true or false" },
       ["- topology: t\n  hexagon: {}\n"] = { 2, "expected topology, cluster_default" },
@@ -259,7 +259,7 @@ end
 
 function tests.test_names_that_are_wrong()
    for text, e in pairs {
-      ["tux[000x132],tux000\n"] = { 1, "stands here and in line 1" },
+      ["tux[000x132],tux000\n"] = { 1, "is here and in line 1" },
       ["tux[100x000]\n"] = { 1, "the lower corner first" },
       ["tux[00x11]\n"] = { 1, "expected three characters" },
       ["tux000\ntux0000\n"] = { 2, "expected all alike" },

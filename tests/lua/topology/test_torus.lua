@@ -27,7 +27,7 @@ function tests.test_bad_configuration_says_what_was_expected()
       { "dims", { 4, 0 }, "topology.dims[2]" },
       { "nodes_per_router", 0, "1 to 65536" },
       { "nodes", "n[0-30]", "expected 32 names" },
-      { "nodes", "n[0-30],n5", "stands twice" },
+      { "nodes", "n[0-30],n5", "is given twice" },
       { "capacity", { tx = 1, rx = "x" }, "for 'rx', got x" },
       { "capacity", -1, "bytes per second" },
       { "capacity", { X = 1, Y = 1, z = 1, tx = 1 }, "'z' names no component" },

@@ -127,7 +127,7 @@ function params.split(name, text)
       if not k then
          return nil, ("pattern %s: expected PARAMETER=VALUE, got '%s'"):format(name, part)
       elseif given[k] then
-         return nil, ("pattern %s: '%s' stands twice"):format(name, k)
+         return nil, ("pattern %s: '%s' is given twice"):format(name, k)
       end
       given[k] = v
    end

@@ -39,7 +39,7 @@ local function graph_of(pattern)
       end
    end
    if pairs_n == 0 then
-      return nil, "nobody says anything"
+      return nil, "there is no traffic"
    elseif pairs_n > MOST_PAIRS then
       return nil, ("%d pairs of ranks, at most %d are given to Scotch"):format(pairs_n, MOST_PAIRS)
    end

@@ -35,7 +35,7 @@ local function say_once(self, text)
    if text and text ~= self.said then
       sys.log("err", "steer: " .. text)
    elseif not text and self.said then
-      sys.log("notice", "steer: well again")
+      sys.log("notice", "steer: works again")
    end
    self.said = text
 end

@@ -85,7 +85,7 @@ function forwarding.switch(st, line, guid, highest)
          st.w.source)
    end
    if st.tables[r] then
-      st.src:fail(line, "the table of switch %s stands here and in line %d, expected it once",
+      st.src:fail(line, "the table of switch %s is here and in line %d, expected it once",
          quote(guid), st.lines[r])
    end
    st.tables[r], st.lines[r], st.router, st.count[r] = {}, line, r, 0
@@ -132,7 +132,7 @@ function forwarding.entry(st, line, lid, port, guid)
    local table_of = st.tables[r]
    st.count[r] = st.count[r] + 1
    if table_of[lid] then
-      st.src:fail(line, "lid %d stands twice in the table of switch %s", lid,
+      st.src:fail(line, "lid %d is given twice in the table of switch %s", lid,
          quote(st.w.routers[r].name))
    end
    local ports = st.w.routers[r].ports

@@ -38,8 +38,8 @@ function guess.format(src)
    for i, sign in ipairs(SIGNS) do
       names[i] = sign[1]
    end
-   return nil, ("%s:1: nothing in its first %d lines tells its format, expected one of %s; " ..
-      "others have to be named"):format(src.path, math.min(n, LINES), table.concat(names, ", "))
+   return nil, ("%s:1: its first %d lines do not show the format, expected one of %s;  " ..
+      "name any other format"):format(src.path, math.min(n, LINES), table.concat(names, ", "))
 end
 
 return guess

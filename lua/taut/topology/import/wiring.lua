@@ -39,11 +39,11 @@ end
 
 local function add_thing(self, list, at, what, line, thing)
    if #thing.name > 255 or not thing.name:find(what == "node" and NODE_NAME or ROUTER_NAME) then
-      self.src:fail(line, "%s is no name of a %s", quote(thing.name), what)
+      self.src:fail(line, "%s is not a valid name for a %s", quote(thing.name), what)
    end
    local other = at[thing.name]
    if other then
-      self.src:fail(line, "%s %s stands here and in line %d, expected it once", what,
+      self.src:fail(line, "%s %s is here and in line %d, expected it once", what,
          quote(thing.name), self.lines[other])
    end
    if #list >= source.limits.names then

@@ -22,7 +22,7 @@ function dynamic.apply(topo, text)
    for _, name in ipairs(names) do
       local n = topo.node_id[name]
       if not n then
-         return nil, ("topology.dynamic: '%s' is no node of the topology: one that comes needs " ..
+         return nil, ("topology.dynamic: node '%s' is not in the topology: one that comes needs " ..
             "a place there"):format(name)
       end
       topo.dynamic[n] = true

@@ -56,7 +56,7 @@ function tests.test_what_is_nothing_is_refused_and_the_formats_are_named()
    local path = importing.file "what\nis\nthis\n"
    local w, err = import.read("auto", path)
    lu.assertNil(w)
-   lu.assertStrContains(err, path .. ":1: nothing in its first 3 lines tells its format, expected "
+   lu.assertStrContains(err, path .. ":1: its first 3 lines do not show the format, expected "
       .. "one of slurm-conf,")
    w, err = import.read("auto", "/no/such")
    lu.assertNil(w)
@@ -69,7 +69,7 @@ function tests.test_a_long_line_is_looked_at_in_its_first_part()
    lu.assertEquals(guess.format(source.of('{"lldp": ' .. blanks .. "}\n", "a")), "lldp")
    local w, err = import.read("auto", importing.file("x\n" .. blanks .. "x\n"))
    lu.assertNil(w)
-   lu.assertStrContains(err, "nothing in its first 2 lines tells its format")
+   lu.assertStrContains(err, "its first 2 lines do not show the format")
 end
 
 return tests

@@ -166,7 +166,7 @@ function tests.test_what_does_not_fit_is_refused_with_its_line()
    refused(good:gsub("<%->.-\n", "", 1), 7, "a link before the other end")
    refused(good:gsub("FI   co1 hfi1_0", "XX   co1 hfi1_0"), 5, "expected FI or SW")
    refused(good:gsub("  1 FI   co1 hfi1_0", "1234 FI   co1 hfi1_0"), 5, "a number up to 999")
-   refused(good:gsub("  2 SW   edge1", "  1 SW   edge1"), 9, "stands here and in line")
+   refused(good:gsub("  2 SW   edge1", "  1 SW   edge1"), 9, "is here and in line")
    local whole = xml(links())
    refused(whole:gsub("<LinkCount>9", "<LinkCount>10"), 4, "is it cut short?")
    refused(whole:gsub("</Report>", ""), 210, "not XML")
@@ -231,7 +231,7 @@ function tests.test_lids_are_added_to_rails_and_switches()
       lu.assertStrContains(w.notes[#w.notes].text, "1 LIDs are of ports that")
    end
    for made, words in pairs { ["0x1;1;FI;a;0x0000\n"] = "LID \"0x0000\", expected",
-      ["0x1;1;FI;a;0x1\n0x2;1;FI;b;0x1\n"] = "LID 0x0001 stands here",
+      ["0x1;1;FI;a;0x1\n0x2;1;FI;b;0x1\n"] = "LID 0x0001 is here",
       [rows(links())] = "without a LID" } do
       local w, err = importing.read("opareport", text(links()),
          { with = { { format = "opa-lids", path = importing.file(made) } } })

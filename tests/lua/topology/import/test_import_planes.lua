@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- A fabric with planes was refused: "port GUID … stands here and in line …".
+-- A fabric with planes was refused: "port GUID … is here and in line …".
 local check = require "taut.topology.check"
 local importing = require "lib.importing"
 local lu = require "luaunit"
@@ -211,7 +211,7 @@ function tests.test_errors_name_what_the_file_has()
    bad = text:gsub("%(0c00000200000001%)", "(0c00000100000001)")
    w, err = importing.read("ibnetdiscover", bad)
    lu.assertNil(w)
-   lu.assertStrContains(err, "stands here and in line")
+   lu.assertStrContains(err, "is here and in line")
 end
 
 -- Each plane has tables of its own, by ports of its own ASICs.

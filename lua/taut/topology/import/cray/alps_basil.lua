@@ -25,7 +25,7 @@ local function add_node(st, src, line, attrs)
    if not nid then
       src:fail(line, "node_id %s, expected a whole number", quote(text))
    elseif st.nid_line[nid] then
-      src:fail(line, "node_id %d stands here and in line %d, expected it once", nid,
+      src:fail(line, "node_id %d is here and in line %d, expected it once", nid,
          st.nid_line[nid])
    end
    st.nid_line[nid] = line

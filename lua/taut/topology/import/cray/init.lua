@@ -61,7 +61,7 @@ function cray.place(made, list, aries)
       local p = t.place
       local cname = cray.blade_name(p) .. "n" .. p.node
       if lines[cname] then
-         made.src:fail(t.line, "%s stands here and in line %d, expected one node at a place", cname,
+         made.src:fail(t.line, "%s is here and in line %d, expected one node at a place", cname,
             lines[cname])
       end
       lines[cname] = t.line
@@ -138,7 +138,7 @@ function cray.inventory(importer, list, source)
    -- nodes at their routers, but no cables.
    function importer.read(src, opts)
       local w = place_on_routers(src)
-      src:note(1, "the file tells no cables, expected to be added to an rtr dump")
+      src:note(1, "the file does not describe cables, expected to be added to an rtr dump")
       w:only(opts.nodes, true)
       return w:finish()
    end

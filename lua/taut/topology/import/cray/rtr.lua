@@ -86,7 +86,7 @@ local function read_link(st, made, src, line, told)
    local r = router_of(st, made, src, line, told.here)
    local ends = st.ends[r]
    if ends[told.here.tile] then
-      src:fail(line, "%s%s stands here and in line %d, expected it once", r.name, told.here.tile,
+      src:fail(line, "%s%s is here and in line %d, expected it once", r.name, told.here.tile,
          ends[told.here.tile].line)
    end
    local own = { line = line, kind = told.kind }

@@ -31,7 +31,7 @@ local function fields_of(src, line, pairs_)
    local f = {}
    for _, p in ipairs(pairs_) do
       if f[p[1]] then
-         src:fail(line, "%s stands twice", quote(p[1]))
+         src:fail(line, "%s is given twice", quote(p[1]))
       end
       f[p[1]] = p[2]
    end
@@ -62,13 +62,13 @@ local function read_nodes(src)
          local f = fields_of(src, n, pairs_)
          local nid = f.processor_id
          if nid_line[nid] then
-            src:fail(n, "processor_id %d stands here and in line %d, expected it once", nid,
+            src:fail(n, "processor_id %d is here and in line %d, expected it once", nid,
                nid_line[nid])
          end
          nid_line[nid] = n
          local cname = ("c%d-%dc%ds%dn%d"):format(f.cab_position, f.cab_row, f.cage, f.slot, f.cpu)
          if place_line[cname] then
-            src:fail(n, "%s stands here and in line %d, expected one node at a place", cname,
+            src:fail(n, "%s is here and in line %d, expected one node at a place", cname,
                place_line[cname])
          end
          place_line[cname] = n
@@ -122,7 +122,7 @@ local function make_torus(src, list)
          place = cray.blade_name(t.place) .. "n" .. t.place.node,
          rails = { { router = r, port = "n" .. taken[r] - 1 } } })
    end
-   src:note(1, "the file tells no cables: a torus of %dx%dx%d is taken for granted", dims[1],
+   src:note(1, "the file does not describe cables: a torus of %dx%dx%d is assumed", dims[1],
       dims[2], dims[3])
    return w
 end
@@ -136,7 +136,7 @@ function cray_xtdb2proc.read(src, opts)
       for _, r in ipairs(w.routers) do
          r.group, r.row, r.col = table.unpack(r.coord)
       end
-      src:note(1, "the file tells no cables, expected to be added to an rtr dump")
+      src:note(1, "the file does not describe cables, expected to be added to an rtr dump")
    else
       w = make_torus(src, list)
    end

@@ -22,7 +22,7 @@ local function parse(src)
       local t = row:match(line)
       if t then
          local wrong = t.nid ~= t.hex and ("%d is not 0x%x"):format(t.nid, t.hex) or
-            nid_line[t.nid] and ("NID %d stands here and in line %d, expected it once"):format(
+            nid_line[t.nid] and ("NID %d is here and in line %d, expected it once"):format(
                t.nid, nid_line[t.nid]) or cray.trouble(t.place)
          if wrong then
             src:fail(n, "%s", wrong)

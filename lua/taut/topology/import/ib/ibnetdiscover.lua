@@ -66,7 +66,7 @@ local function start_section(st, src, line, header)
    end
    local other = st.at[header.guid]
    if other then
-      src:fail(line, "GUID %s stands here and in line %d, expected it once", quote(header.guid),
+      src:fail(line, "GUID %s is here and in line %d, expected it once", quote(header.guid),
          other.line)
    end
    st.element = { type = header.type, guid = header.guid, desc = header.desc, lid = header.lid,
@@ -87,7 +87,7 @@ local function add_port(st, src, line, told)
       src:fail(line, "port %d of a node with %d ports", told.number, e.nports)
    end
    if e.ports[told.number] then
-      src:fail(line, "port %d stands here and in line %d, expected it once", told.number,
+      src:fail(line, "port %d is here and in line %d, expected it once", told.number,
          e.ports[told.number].line)
    end
    if not told.width and not st.no_rate then
@@ -140,7 +140,7 @@ local function section_line(st, src, line_number, line)
    if s then
       st.guid, st.guid_line = s[2], line_number
    elseif complaint:match(line) then
-      src:note(line_number, "%s is no part of the fabric", quote(line))
+      src:note(line_number, "%s is not part of the fabric", quote(line))
    elseif difference:match(line) then
       src:fail(line_number, "%s is what --diff prints, expected a whole fabric", quote(line))
    else
@@ -189,7 +189,7 @@ local function port_report_line(st, src, line_number, line)
    local t = port_line:match(line)
    if not t then
       if complaint:match(line) then
-         return src:note(line_number, "%s is no part of the fabric", quote(line))
+         return src:note(line_number, "%s is not part of the fabric", quote(line))
       end
       src:fail(line_number,
          "%s, expected a line such as 'SW 1 1 0x... 4x EDR - CA 2 1 0x... ( 'a' - 'b' )'",
@@ -202,7 +202,7 @@ local function port_report_line(st, src, line_number, line)
    end
    e.nports = math.max(e.nports, t.port)
    if e.ports[t.port] or (st.open[e] and st.open[e][t.port]) then
-      src:fail(line_number, "port %d of %s stands here and in line %d, expected it once", t.port,
+      src:fail(line_number, "port %d of %s is here and in line %d, expected it once", t.port,
          quote(t.guid), (e.ports[t.port] or { line = st.open[e] and st.open[e][t.port] }).line)
    end
    if t.peer_guid then

@@ -155,7 +155,7 @@ local function ports_of(src, by_guid, host)
             ports[#ports + 1] = { rail = rail,
                label = (e.device or "") .. (n > 1 and "/" .. n or "") }
          else
-            src:note(port.line, "%s is cabled to %s, which is no switch; left out",
+            src:note(port.line, "%s is cabled to %s, which is not a switch; skipped",
                port_name(e, n), port_name(other, port.peer_port))
          end
       end
@@ -167,7 +167,7 @@ local function add_hosts(made, src, by_guid, cas, names)
    local kept = {}
    for _, e in ipairs(cas) do
       if e.desc:find "Aggregation Node" then
-         src:note(e.line, "%s computes inside a switch and is no node; left out", quote(e.desc))
+         src:note(e.line, "%s computes inside a switch and is not a node; skipped", quote(e.desc))
          for _, n in ipairs(sorted_ports(e)) do
             far_end(src, by_guid, e, n, e.ports[n])
          end
@@ -197,7 +197,7 @@ local function port_guids_once(src, cas)
       for _, n in ipairs(sorted_ports(e)) do
          local g = e.ports[n].guid
          if g and at[g] then -- planes are put together
-            src:fail(e.ports[n].line, "port GUID %s stands here and in line %d, expected it once",
+            src:fail(e.ports[n].line, "port GUID %s is here and in line %d, expected it once",
                quote(g), at[g])
          end
          if g then

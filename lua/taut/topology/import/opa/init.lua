@@ -44,7 +44,7 @@ local function is_known(st, element, here, there)
    elseif known.peer == there.guid and known.peer_port == there.number then
       return true
    end
-   st.src:fail(here.line, "port %d of %s stands here and in line %d, expected it once",
+   st.src:fail(here.line, "port %d of %s is here and in line %d, expected it once",
       here.number, quote(here.guid), known.line)
 end
 

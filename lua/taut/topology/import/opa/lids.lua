@@ -47,7 +47,7 @@ function opa_lids.apply(wiring, src)
       lid = function(line, text, port)
          local lid = first_of(src, line, text)
          if seen[lid] then
-            src:fail(line, "LID 0x%04x stands here and in line %d, expected it once", lid,
+            src:fail(line, "LID 0x%04x is here and in line %d, expected it once", lid,
                seen[lid])
          end
          seen[lid] = line

@@ -72,7 +72,7 @@ local function parse_record(src, number, text)
       if not allowed[k] then
          src:fail(number, "%s does not go with %s", quote(k), quote(kind))
       elseif t[k] then
-         src:fail(number, "%s stands twice", quote(k))
+         src:fail(number, "%s is given twice", quote(k))
       end
       t[k] = v
    end
@@ -133,7 +133,7 @@ local function read_records(src)
       local t = parse_record(src, n, text)
       if t.kind == "blocksizes" then
          if sizes then
-            src:fail(n, "BlockSizes stands here and in line %d, expected it once", sizes_line)
+            src:fail(n, "BlockSizes is here and in line %d, expected it once", sizes_line)
          end
          sizes, sizes_line = sizes_of(src, n, t.name), n
       elseif t.kind ~= "aggregatedblock" then -- what several blocks are together

@@ -51,7 +51,7 @@ end
 
 local function add_name(st, src, number, name, at)
    if st.line[name] then
-      src:fail(number, "node %s stands here and in line %d, expected it once", quote(name),
+      src:fail(number, "node %s is here and in line %d, expected it once", quote(name),
          st.line[name])
    end
    if #st.list >= source.limits.names then
@@ -123,7 +123,7 @@ function slurm_names.read(src, opts)
       w:node(t.line, { name = t.name, coord = at,
          rails = { { router = r, port = "n" .. taken[r] - 1 } } })
    end
-   src:note(1, "the names tell no cables: a torus of %dx%dx%d is taken for granted", dims[1],
+   src:note(1, "the names do not describe cables: a torus of %dx%dx%d is assumed", dims[1],
       dims[2], dims[3])
    w:only(opts.nodes, true)
    return w:finish()

@@ -156,7 +156,7 @@ function slurm_tree.tree(src, format, switches, opts)
    local w, at = wiring.new(src, format), {}
    for _, s in ipairs(switches) do
       if at[s.name] then
-         src:fail(s.line, "switch %s stands here and in line %d, expected it once", quote(s.name),
+         src:fail(s.line, "switch %s is here and in line %d, expected it once", quote(s.name),
             at[s.name].line)
       end
       at[s.name] = s

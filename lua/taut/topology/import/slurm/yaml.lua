@@ -151,7 +151,7 @@ function slurm_yaml.read(src, opts)
       kind[t] = kind_of(src, t)
       local name = text(src, t.at, "topology", t, "a topology")
       if names[name] then
-         src:fail(t.line, "topology %s stands here and in line %d, expected it once", quote(name),
+         src:fail(t.line, "topology %s is here and in line %d, expected it once", quote(name),
             names[name])
       end
       names[name] = t.line

@@ -23,7 +23,7 @@ local function add_node(src, parent, node)
       if node.type ~= "text" then
          src:fail(node.line, "a %s as a key, expected a word", node.type)
       elseif parent.at[node.value] then
-         src:fail(node.line, "%s stands here and in line %d, expected it once",
+         src:fail(node.line, "%s is here and in line %d, expected it once",
             source.quote(node.value), parent.at[node.value].line)
       end
       parent.key = node.value
