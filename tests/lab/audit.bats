@@ -287,7 +287,7 @@ srun_pid() {
     background root -N8 -- --time 500
     lab daemon stop tautd
     ended
-    complains 'tautd ended the survey|the survey did not come to its end'
+    complains 'tautd ended the survey|the survey did not finish'
     audit
     [ $status -eq 1 ]
     complains 'taut: n0: server .*Connection refused'

@@ -148,7 +148,7 @@ says() { lab exec taut "${@:2}" | grep -Eq -- "$1"; }
     done
     run lab exec taut events --node "n'1"
     [ "$status" -eq 2 ]
-    [ "$output" = "taut: 'n'1' is no node of the topology" ]
+    [ "$output" = "taut: node 'n'1' is not in the topology" ]
     run lab exec taut events --link "x' OR '1'='1"
     [ "$status" -eq 0 ]
     [ "$output" = "no events in the last day" ]

@@ -78,7 +78,7 @@ narrow() {
     begin 'cap_nodes = 2, per_hour = false' n1/tx=0.6 n2/tx=0.1 n3/rx=0.3
     wait_until 20 is_drained "n2 n3"
     wait_until 10 holds 'n1|cap: 2 of at most 2 nodes of partition batch'
-    says tautd 'at a cap, drains nobody more: cap: 2 of at most 2'
+    says tautd 'at a cap, no more nodes are drained: cap: 2 of at most 2'
     [[ $(shown_reason n2) == 'taut: sends at 10%'* ]]
     [[ $(shown_reason n3) == 'taut: recv at 30%'* ]]
     narrow status
@@ -339,7 +339,7 @@ END
     log_has 'repaired +n2 +\(root\)'
     run lab exec taut repair r9.9.9/X+
     [ "$status" -eq 2 ]
-    [[ $output == *"is no component, node or router"* ]]
+    [[ $output == *"is not a component, node or router"* ]]
 }
 
 @test "a function of the site decides; nonsense drains nobody" {

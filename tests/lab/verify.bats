@@ -50,7 +50,7 @@ teardown() { lab_report; }
 @test "what cannot be tested is said" {
     run lab exec taut verify r9.9.9/X+
     [ "$status" = 2 ]
-    [[ $output == *"'r9.9.9/X+' is no component of the topology"* ]]
+    [[ $output == *"component 'r9.9.9/X+' is not in the topology"* ]]
     run lab exec taut verify --now --wait never n0/tx
     [ "$status" = 2 ]
     [[ $output == *"expected seconds from 1 to 86400"* ]]

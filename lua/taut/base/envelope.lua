@@ -28,7 +28,7 @@ end
 function envelope.read(text)
    local m = json.decode(text)
    if type(m) ~= "table" or m.kind ~= KIND then
-      return nil, "ASK: its credential is no request"
+      return nil, "ASK: the credential does not contain a request"
    end
    local key = type(m.key) == "string" and seal.unhex(m.key)
    if not key or #key ~= wire.KEY_BYTES then

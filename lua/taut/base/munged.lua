@@ -21,8 +21,8 @@ function Munged:note(why)
    why = why ~= "" and why or nil
    self.asked_at = loop.time()
    if why and not self.away then
-      sys.log("err", ("MUNGE does not answer here, so no node can be heard: %s; munged has to " ..
-         "run on this host and on all nodes, beside auth/slurm, too"):format(why))
+      sys.log("err", ("MUNGE does not answer here, so no node can be authenticated: %s; " ..
+         "munged has to run on this host and on all nodes, beside auth/slurm, too"):format(why))
    elseif self.away and not why then
       sys.log("notice", "MUNGE answers again")
    end

@@ -18,9 +18,9 @@ local PAGES = {
       { "policy log", "what was done, and on which evidence" },
    } },
    { "What is to be done?", {
-      { "repair leaf3/17", "the cable, who depends on it; --done: repaired" },
+      { "repair leaf3/17", "the cable, which nodes need it; --done: repaired" },
       { "verify leaf3/17", "test it soon; --now by a job" },
-      { "ack leaf3/17", "known, with a ticket, until a date: pages nobody" },
+      { "ack leaf3/17", "acknowledge, with a ticket and a date: no alerts" },
       { "resume n5", "a node that Taut drained" },
       { "policy", "drain, observe, continue; --replay: a dry run" },
       { "off, on", "all checks" },

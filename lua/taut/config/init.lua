@@ -208,7 +208,7 @@ local function read_renamed(conf)
    local map, err = renamed.read(file:sub(1, 1) == "/" and file or folder .. file)
    for old, new in pairs(map or {}) do
       if not conf.topology.node_id[new] then
-         conf.hints[#conf.hints + 1] = ("%s: '%s' is now '%s', which is no node of the topology")
+         conf.hints[#conf.hints + 1] = ("%s: '%s' is now '%s', which is not in the topology")
             :format(file, old, new)
       end
    end

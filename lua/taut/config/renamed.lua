@@ -24,7 +24,7 @@ local function take_line(map, news, line)
    elseif news[new] then
       return ("'%s' is the new name of '%s' already"):format(new, news[new])
    elseif old == new then
-      return ("'%s' is no new name"):format(new)
+      return ("old and new name are both '%s'"):format(new)
    end
    map[old], news[new] = new, old
    return true

@@ -116,7 +116,7 @@ end
 
 --- The address of a database's server.
 function values.server(value)
-   local a, err = nil, "it is no text"
+   local a, err = nil, "it is not a string"
    local is_text = type(value) == "string"
    if is_text then
       a, err = address.parse(value)

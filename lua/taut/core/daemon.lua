@@ -83,7 +83,7 @@ local function begin_acting(self)
    end
    sys.log("notice", ("tautd %s: %d nodes, %d components%s"):format(sys.version,
       #p.site.topo.nodes, #p.site.topo.components - p.site.topo:absent(), p.acting:is_shared() and
-      ("; it acts by lease %d"):format(p.acting:token() or 0) or ""))
+      ("; it is active, lease %d"):format(p.acting:token() or 0) or ""))
 end
 
 -- The store is open: what it kept comes first.

@@ -25,14 +25,14 @@ local function compare_machines(parts, settings)
    end
    local old, err = kept_machine.read(text or "")
    if not old then
-      sys.log("warning", ("the topology was '%s' and is '%s': of what that was made of nothing " ..
-         "can be read (%s), and what was known of components is forgotten"):format(
+      sys.log("warning", ("the topology changed from '%s' to '%s'; the stored one cannot be " ..
+         "read (%s), so all evidence on components is dropped"):format(
          settings.topology, topo.wiring, err))
       return false
    end
    local d = same.compare(old, topo, renamed)
-   sys.log("warning", ("the topology has changed: %s; of %d components %d are what they were, " ..
-      "the others are forgotten"):format(same.words(d), d.of, d.kept))
+   sys.log("warning", ("the topology has changed: %s; of %d components %d are unchanged, " ..
+      "evidence on the others is dropped"):format(same.words(d), d.of, d.kept))
    return d
 end
 

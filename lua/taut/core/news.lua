@@ -52,7 +52,7 @@ function News:verdict(change)
       return announce_slow(self, change)
    elseif was_slow then
       sys.log("notice", change.to == "unknown" and
-         name .. " is untested: what spoke against it is forgotten" or
+         name .. " is untested: the evidence against it is dropped" or
          ("%s is %s again"):format(name, change.to), notice.fields {
          event = "verdict", component = name, state = change.to })
       tell_program(self, change)

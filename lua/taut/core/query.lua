@@ -57,7 +57,7 @@ local function answer_request(self, client, request, caller)
       return reply(nil, "no such command")
    elseif self.acting and self.acting:is_blank() and not OF_ANY[request.cmd] then
       return client:reply(json.encode { ok = false, elsewhere = true,
-         error = "this tautd stands by: " .. self.acting:why_not() })
+         error = "this tautd is on standby: " .. self.acting:why_not() })
    end
    local args = request.args
    if args == nil or args == json.null then

@@ -309,11 +309,11 @@ end
 function Rendezvous:result(conn, bytes)
    local s = self.sessions[conn]
    if not s or not s.started then
-      return nil, "a RESULT nobody asked for"
+      return nil, "a RESULT that was not requested"
    end
    local peer = find_peer(s, conn)
    if not peer then
-      return nil, "a RESULT from nobody"
+      return nil, "a RESULT from an unknown node"
    end
    local tests, refused, readings = read_result(peer, bytes)
    if not tests then

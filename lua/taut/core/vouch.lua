@@ -155,7 +155,7 @@ function Vouch:session(session)
    if #unknown > 0 and not has_waited_enough(session) then
       return self:wait(session)
    elseif #unknown > 0 then
-      leave_out_nodes(self, session, unknown, "nobody could say what its address is")
+      leave_out_nodes(self, session, unknown, "its address could not be looked up")
    end
    if session.purpose == "idle" or is_job_sure or #(session.tests or {}) == 0 then
       self.findings:session(session)

@@ -189,7 +189,7 @@ local function judge_open(t, open, topo, is_good)
       t.class = "good"
    else
       t.class = "void"
-      t.why = t.why or ("nobody knows yet what %s carries"):format(topo.components[open])
+      t.why = t.why or ("it is not known yet what %s carries"):format(topo.components[open])
    end
    return t
 end

@@ -72,14 +72,14 @@ end
 local function check_counts(fields, names)
    for _, name in ipairs(names) do
       if math.type(fields[name] or 0) ~= "integer" or (fields[name] or 0) < 0 then
-         error(name .. " is no count", 0)
+         error(name .. " is not a count", 0)
       end
    end
 end
 
 local function check_share(share)
    if type(share) ~= "number" or not (share >= 0 and share <= 1) then
-      error("share is none", 0)
+      error("share is not between 0 and 1", 0)
    end
 end
 
@@ -89,7 +89,7 @@ local function unpack_list(list, names, context)
       low_tests.check_numbers(t, names)
       check_counts(t, { "rail", "links", "tested", "event", "low_spells", "wide_spells" })
       if (t.rail or 1) < 1 or (t.rail or 1) > (context.topo.rails or 1) then
-         error("rail is none", 0)
+         error("rail is out of range", 0)
       end
       out[#out + 1] = resolve_ends(t, context)
    end
@@ -102,7 +102,7 @@ local function unpack_losses(list, context)
       low_tests.check_numbers({ rate = t.rate or 1, single = t.single or 0, job = t.job or 0 },
          { "rate", "single", "job" })
       if t.segments < 1 or t.lost < 0 or t.lost > t.segments then
-         error("lost is none of the segments", 0)
+         error("lost is out of range", 0)
       end
    end
    return list

@@ -47,7 +47,7 @@ end
 function low_tests.check_numbers(fields, names)
    for _, name in ipairs(names) do
       if type(fields[name]) ~= "number" then
-         error(name .. " is no number", 0)
+         error(name .. " is not a number", 0)
       end
    end
 end

@@ -68,7 +68,7 @@ end
 local function check_args(topo, args)
    if args.node and not topo.node_id[args.node] then
       local names = hostlist.expand(tostring(args.node), 2)
-      return nil, ("'%s' is no node of the topology%s"):format(tostring(args.node):sub(1, 100),
+      return nil, ("node '%s' is not in the topology%s"):format(tostring(args.node):sub(1, 100),
          names and #names > 1 and " (one node, not a list)" or "")
    elseif args.link and type(args.link) ~= "string" then
       return nil, "link: expected a name"

@@ -148,7 +148,8 @@ end
 local function stop_draining(self, action)
    policy.note(self.history, action, loop.time())
    keep_stops(self)
-   local what = action.action == "stop" and "stopped draining" or "at a cap, drains nobody more"
+   local what = action.action == "stop" and "stopped draining"
+      or "at a cap, no more nodes are drained"
    self:say(("%s: %s; `taut policy continue` goes on"):format(what, action.why),
       { event = action.action })
    self:record { action = action.action, result = action.why }
@@ -414,7 +415,7 @@ local function drain_again(self, name, drain)
       function(reply)
          self.history.asked[name] = nil
          if reply and reply.done then
-            sys.log("notice", ("%s: Slurm had lost the drain's reason; told again"):format(name))
+            sys.log("notice", ("%s: Slurm had lost the drain reason; set it again"):format(name))
             self.cluster:refresh()
          end
       end)

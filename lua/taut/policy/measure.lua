@@ -86,7 +86,7 @@ local function node_numbers(topo, list)
    for i, name in ipairs(list) do
       out[i] = topo.node_id[name]
       if not out[i] then
-         return nil, ("measure: '%s' is no node of the topology"):format(tostring(name))
+         return nil, ("measure: node '%s' is not in the topology"):format(tostring(name))
       end
    end
    return out

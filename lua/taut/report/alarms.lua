@@ -26,7 +26,8 @@ function alarms.of(status)
    end
    add_alarm("slurm", status.slurm_error and "does not answer: " .. status.slurm_error)
    add_alarm("munge", status.munge_error
-      and "does not answer on tautd's host, so no node can be heard: " .. status.munge_error)
+      and "does not answer on tautd's host, so no node can be authenticated: " ..
+         status.munge_error)
    local store, q = status.store, status.store.queued
    add_alarm("database", store.error and ("cannot be written: %s; %s in memory"):format(store.error,
       report.count(store.waiting or 0, "row") .. ((store.waiting or 0) == 1 and " waits"

@@ -113,7 +113,7 @@ local function why_not(self, name, rail, endpoint)
    local host, port = split(endpoint)
    local bytes = host and bytes_of(host)
    if not bytes then
-      return ("%s names %s as its endpoint, which is no address of a node"):format(name,
+      return ("%s names %s as its endpoint, which is not an address of a node"):format(name,
          sys.plain(endpoint))
    elseif not port or port < LEAST_PORT or port > 65535 then
       return ("%s names %s as its endpoint: expected a port of %d to 65535"):format(name,

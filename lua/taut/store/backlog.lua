@@ -89,7 +89,7 @@ local function on_empty(self)
    local fn = self.when_empty
    self.when_empty = nil
    if self.was_away then
-      sys.log("notice", "the database has all that waited on disk")
+      sys.log("notice", "the database has all rows that waited on disk")
       self.was_away = false
    end
    if fn then

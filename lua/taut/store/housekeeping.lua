@@ -71,7 +71,7 @@ local function on_checked(self, reply, err)
    local was = self.damage
    self.damage = reply and reply.wrong[1] or nil
    if err then
-      sys.log("warning", "the database was not looked through: " .. err)
+      sys.log("warning", "the database was not checked: " .. err)
    elseif self.damage then
       sys.log("err", "the database is damaged: " .. self.damage ..
          "; doc/store.md says what can be done", FIELDS)

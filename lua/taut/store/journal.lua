@@ -22,7 +22,7 @@ local RETRY_MS = 2000
 local PING_MS = 20000
 local SERVER_START_MS, SERVER_AGAIN_MS = 15000, 5000
 local STOP_MS = 5000
-local STANDS_BY = "this tautd stands by"
+local STANDS_BY = "this tautd is on standby"
 
 local function arm_timer(self, ms)
    if not self.timer then

@@ -67,7 +67,7 @@ end
 --- An error where `token` is no longer in force.
 function leases.in_force(db, token)
    if leases.is_old(db, token) then
-      error(("another tautd acts: lease %d is over"):format(token), 0)
+      error(("another tautd is active: lease %d has ended"):format(token), 0)
    end
 end
 

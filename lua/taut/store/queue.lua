@@ -48,7 +48,7 @@ local function look_at(number, offset, line)
       note_entry { file = number, offset = offset, bytes = #line, rows = #batch.rows,
          time = batch.time }
    else
-      sys.log("err", ("%s: what begins at byte %d is no batch and is left out"):format(
+      sys.log("err", ("%s: the data at byte %d is not a batch and is skipped"):format(
          path_of(number), offset))
    end
 end

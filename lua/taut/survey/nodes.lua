@@ -146,7 +146,7 @@ end
 function methods:result(conn, bytes)
    local peer, round = self.by_conn[conn], self.round
    if not round or not round.asked[peer.node] or round.results[peer.node] then
-      return nil, peer.name .. ": a RESULT nobody asked for"
+      return nil, peer.name .. ": a RESULT that was not requested"
    end
    local r, err = open_frame(peer, wire.RESULT, bytes)
    local tests

@@ -91,7 +91,7 @@ function step.hold(purpose, options, on)
    int:cancel()
    term:cancel()
    if not state.last then
-      return nil, ("the survey did not come to its end (taut-probe: %s)"):format(state.exit)
+      return nil, ("the survey did not finish (taut-probe: %s)"):format(state.exit)
    end
    return state.last
 end

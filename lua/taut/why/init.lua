@@ -137,7 +137,7 @@ local function answer_stored(self, what, args, uid, reply)
       if not rows then
          reply(nil, err)
       elseif not row then
-         reply(nil, args.user and "you have no job that was heard of"
+         reply(nil, args.user and "tautd knows no job of yours"
             or ("nothing is stored of %s: none of its nodes was heard from, or it is older than " ..
             "what is kept"):format(what))
       elseif not may_see(self, row.user, uid) then

@@ -107,7 +107,7 @@ end
 -- @return version; or nil and why there is none
 function hello.version(greeting)
    if type(greeting) ~= "table" then
-      return nil, "HELLO is no object"
+      return nil, "HELLO is not a JSON object"
    end
    local ok, err = check_fields(greeting, versions)
    if not ok then
@@ -137,7 +137,7 @@ end
 -- @return true, or nil and which field is wrong
 function hello.check(greeting)
    if type(greeting) ~= "table" then
-      return nil, "HELLO is no object"
+      return nil, "HELLO is not a JSON object"
    end
    local ok, err = check_fields(greeting, versions)
    if ok then

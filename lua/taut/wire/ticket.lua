@@ -52,7 +52,7 @@ function ticket.open(text, sealed)
    local t = json.decode(text)
    local key = find_key(t)
    if not key then
-      return nil, "HELLO: its credential is no ticket"
+      return nil, "HELLO: the credential does not contain a ticket"
    end
    local plain = seal.open(key, wire.HELLO, seal.unhex(sealed) or "", 0,
       wire.REQUEST_VERSION)

@@ -57,7 +57,7 @@ document() {
     lab exec taut config check --file /var/spool/hour/taut.lua ||
         lab exec tautd --check -c /var/spool/hour/taut.lua
     lab exec taut init --output /var/spool/hour >"$BATS_TEST_TMPDIR/out" || true
-    grep -qx "/var/spool/hour/taut.lua: as it should be" "$BATS_TEST_TMPDIR/out"
+    grep -qx "/var/spool/hour/taut.lua: is up to date" "$BATS_TEST_TMPDIR/out"
     ! lab exec test -e /var/spool/hour/taut.lua.new || false
     # what somebody changed stays
     lab exec bash -c 'echo "mode = \"drain\"" >>/var/spool/hour/taut.lua'

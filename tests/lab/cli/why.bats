@@ -63,7 +63,7 @@ of() { why alice "$1" --json | lab_json "print($2)"; }
     run lab exec taut why "$id"
     [ "$status" -eq 0 ]
     run why bob
-    [[ $status -eq 1 && $output == *"you have no job that was heard of"* ]]
+    [[ $status -eq 1 && $output == *"tautd knows no job of yours"* ]]
     run why alice 4000000
     [[ $status -eq 1 && $output == *"nothing is stored of job 4000000"* ]]
     run why alice 'x; rm'

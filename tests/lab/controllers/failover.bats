@@ -36,11 +36,11 @@ teardown() {
     other=$(other_of "$here")
     stands_by() {
         lab exec taut status |
-            grep -Eq "^acts +the tautd on $here, by lease [0-9]+; the one on $other stands by"
+            grep -Eq "^active +the tautd on $here, lease [0-9]+; the one on $other is on standby"
     }
     wait_until 20 stands_by # it writes itself down every few seconds
-    on "$other" taut status | grep -Eq "^acts +the tautd on $here, by lease [0-9]+; this one, on $other, stands by"
-    on "$other" taut doctor -a | grep -q "^ok *controllers *this tautd stands by, the one on $here acts"
+    on "$other" taut status | grep -Eq "^active +the tautd on $here, lease [0-9]+; this one, on $other, is on standby"
+    on "$other" taut doctor -a | grep -q "^ok *controllers *this tautd is on standby, the one on $here is active"
     # what that one does not know it asks the other for
     on "$other" taut policy | grep -q '^mode '
     [ "$(metric "$here" taut_acting) $(metric "$other" taut_acting)" = "1 0" ]
@@ -106,7 +106,7 @@ teardown() {
     begin_jobs
     wait_until 20 acts "$other"
     end_jobs
-    on "$here" taut status | grep -q '^acts *nobody, as far as is known on '
+    on "$here" taut status | grep -q '^active *none known on '
     run on "$here" taut policy drain
     echo "$output"
     [ "$status" -eq 1 ]
@@ -129,7 +129,7 @@ teardown() {
     run on "$here" taut policy drain
     [ "$status" -eq 1 ]
     run lab exec taut status
-    [[ $output == *"nobody acts"* ]]
+    [[ $output == *"no tautd is active"* ]]
     start_server
     # whoever comes first takes the lease; the other one's goes home once more
     wait_until 90 at_home

@@ -62,7 +62,7 @@ verdicts() { status 'for _, v in ipairs(s.verdicts) do print(v.component, v.stat
 
     mark
     lab daemon restart tautd
-    wait_until 20 says tautd 'the topology has changed: 1 new node \(n7\); of 22 components 22 are what they were'
+    wait_until 20 says tautd 'the topology has changed: 1 new node \(n7\); of 22 components 22 are unchanged'
     diff <(echo "$before") <(known)
     [ "$(verdicts)" = "$slow" ]
     scene_is_drained n1

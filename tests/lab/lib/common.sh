@@ -15,7 +15,7 @@ need_number() { [[ $2 =~ ^[0-9]+$ ]] || die "$1: '$2' is not a whole number"; }
 
 check_name() {
     [[ $LAB_NAME =~ ^[A-Za-z0-9][A-Za-z0-9_.-]*$ ]] ||
-        die "'$LAB_NAME' is no name for a lab: letters, digits, . _ - only"
+        die "'$LAB_NAME' is not a valid name for a lab: letters, digits, . _ - only"
 }
 
 # Print the process id of the lab's init: process 1 of its namespace, called

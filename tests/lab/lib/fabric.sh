@@ -56,7 +56,7 @@ find_component() {
         NS=${ROUTER[NODE_ROUTER[n]]} DEV=n$n BPS=$RX_BPS
         OPPOSITE=n$n/tx ;;
     */*) find_link "$1" ;;
-    *) die "'$1' is no component: expected ${LINK[0]:-n1/tx}, n0/tx or n0/rx" ;;
+    *) die "'$1' is not a component: expected ${LINK[0]:-n1/tx}, n0/tx or n0/rx" ;;
     esac
 }
 

@@ -98,7 +98,7 @@ port_address() { ADDRESS=10.65.$(($1 / 200)).$((1 + $1 % 200)); }
 node_number() {
     [[ $1 =~ ^n(0|[1-9][0-9]*)$ || $ALPS$1 =~ ^yesnid0{0,4}(0|[1-9][0-9]*)$ ]] &&
         [ "${BASH_REMATCH[1]}" -lt "$NODES" ] ||
-        die "'$1' is no node of this lab: n0 to n$((NODES - 1))"
+        die "node '$1' is not in this lab: n0 to n$((NODES - 1))"
     echo "${BASH_REMATCH[1]}"
 }
 

@@ -133,7 +133,7 @@ survey() {
     lab daemon stop munged
     mark
     lab daemon start tautd
-    wait_until 20 says tautd 'MUNGE does not answer here, so no node can be heard'
+    wait_until 20 says tautd 'MUNGE does not answer here, so no node can be authenticated'
     lab exec taut status | grep -q '^munge .*does not answer'
     lab exec taut doctor | grep -q 'auth/slurm does not take its place'
     lab daemon start munged

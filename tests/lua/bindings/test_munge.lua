@@ -199,7 +199,7 @@ function tests.test_that_munged_is_away_is_said_at_once_and_that_it_is_back()
    watch:note(watch:error()) -- a node's credential shows the same: once is enough
    sys.log = log
    lu.assertEquals(#lines, 1)
-   lu.assertStrContains(lines[1], "MUNGE does not answer here, so no node can be heard: ")
+   lu.assertStrContains(lines[1], "MUNGE does not answer here, so no node can be authenticated: ")
    lu.assertStrContains(watch:error(), "/nowhere/munge.socket")
    local d <close> = munged()
    watch.asked_at = nil

@@ -155,14 +155,14 @@ function tests.test_the_transport_is_said()
 end
 
 function tests.test_nodes_that_are_silent()
-   one("mend", "no prolog was heard on 2 nodes: n[1-2]", "plugstack.conf",
+   one("mend", "no prolog was received from 2 nodes: n[1-2]", "plugstack.conf",
       { ["nodes.silent"] = some(2, "n[1-2]") })
-   one("mend", "planned on 2 nodes, and no RESULT comes: n[3-4]", "slurmd's log",
+   one("mend", "planned on 2 nodes, but no RESULT arrives: n[3-4]", "slurmd's log",
       { ["nodes.no_results"] = some(2, "n[3-4]") })
-   one("look", "never heard since tautd's start 24 h ago: 1 node: n7", "6824",
+   one("look", "not heard since tautd's start 24 h ago: 1 node: n7", "6824",
       { ["nodes.never"] = some(1, "n7") })
    lu.assertEquals(found { ["nodes.never"] = some(1, "n7"), ["daemon.since"] = NOW - 60 }, {})
-   one("mend", "no node's health check was ever heard", "/etc/taut/node.conf",
+   one("mend", "no health check of any node was received", "/etc/taut/node.conf",
       { ["nodes.no_idle"] = some(8, "n[0-7]") })
    one("look", "400 nodes: n[0-19] and 380 more", "plugstack",
       { ["nodes.never"] = some(400, "n[0-19]") })
@@ -262,15 +262,16 @@ function tests.test_libfabric_that_opens_late_and_connections_without_memory()
 end
 
 function tests.test_munge_that_is_away_on_tautds_host_is_to_be_mended()
-   one("mend", "tautd's host: no socket; no node can be heard",
+   one("mend", "tautd's host: no socket; no node can be authenticated",
       "auth/slurm does not take its place", { ["daemon.munge_error"] = "no socket" })
 end
 
 function tests.test_the_topology_against_slurm_traces_and_sweeps()
-   one("look", "has 1 node that Slurm does not know: n9", "taut topology check",
+   one("look", "has 1 node that Slurm does not have: n9", "taut topology check",
       { ["nodes.not_in_slurm"] = some(1, "n9") })
-   one("look", "lacks 2 nodes of Slurm's", "topology", { ["nodes.not_in_topology"] = some(2, "x") })
-   one("look", "of 1 node an adapter was missing when the fabric was described: wk02",
+   one("look", "lacks 2 nodes that Slurm has", "topology",
+      { ["nodes.not_in_topology"] = some(2, "x") })
+   one("look", "1 node lacked an adapter when the fabric was described: wk02",
       "taut topology check", { ["nodes.lacks_rails"] = some(1, "wk02") })
    one("look", "1 node cannot use its interface hsn1 (rail 2), where nothing is tested: n3",
       "take its rail out", { ["nodes.lost_rails"] = { count = 1, list = "n3", rail = 2,
@@ -282,12 +283,12 @@ function tests.test_the_topology_against_slurm_traces_and_sweeps()
          odd = { { text = "leaf1 answered as router 2 of a way that is not by it", count = 1 },
             { text = "10.0.0.1 answered, which topology.addresses does not have", count = 1 } } }
    end
-   one("mend", "leaf1 answered as router 2", "import it anew", { traces = traced(0, 5) })
+   one("mend", "leaf1 answered as router 2", "import it again", { traces = traced(0, 5) })
    one("look", "10.0.0.1 answered, which", "topology.addresses", { traces = traced(5, 0) })
    lu.assertEquals(found { traces = traced(1, 1) }, {})
    local torn = traced(0, 0)
    torn.torn, torn.odd[1].text = 5, "spine3 and then leaf1 answered, which no link is between"
-   one("look", "spine3 and then leaf1 answered", "look at its address", { traces = torn })
+   one("look", "spine3 and then leaf1 answered", "another router's address", { traces = torn })
    local sweep = { cables = 10, differ = {}, count = 0, moved = NONE, hosts_unknown = NONE }
    lu.assertEquals(found { sweep = sweep }, {})
    sweep.cables = 0

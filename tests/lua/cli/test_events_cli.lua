@@ -52,7 +52,7 @@ function tests.test_what_is_no_number_is_refused()
    end
    lu.assertNil(d.asked)
    lu.assertEquals({ ask(d, { node = "n[1-2]" }) },
-      { nil, "'n[1-2]' is no node of the topology (one node, not a list)" })
+      { nil, "node 'n[1-2]' is not in the topology (one node, not a list)" })
    lu.assertEquals({ ask(d, { link = 7 }) }, { nil, "link: expected a name" })
 end
 

@@ -77,7 +77,7 @@ function tests.test_where_nobody_tells_the_wiring_it_says_what_it_assumed()
    with({ ["topology.conf"] = "what is this" }, CONFIG, function(folder, found)
       local text = texts.machine(found)
       lu.assertStrContains(text, "Assumed: one switch")
-      lu.assertStrContains(text, "Tried in vain: ")
+      lu.assertStrContains(text, "Tried without success: ")
       lu.assertEquals(#taken(folder, text).topology.nodes, 4)
    end)
 end

@@ -175,7 +175,7 @@ function tests.test_what_goes_wrong()
       ["study detune -m @torus.lua --nodelist n[0-99]"] = { 2, "--nodelist" },
       ["study detune -m @torus.lua --calibrate @bad.csv"] = { 1, "bad.csv:2: time_s: a number" },
       ["study inject -m @torus.lua -p ring -p shift"] = { 1, "one pattern at a time" },
-      ["--socket /none study links -m @torus.lua --stored 3"] = { 1, "does not tell its jobs" },
+      ["--socket /none study links -m @torus.lua --stored 3"] = { 1, "does not list its jobs" },
       ["study links -m @torus.lua --trace @none.swf"] = { 1, "none.swf" },
       ["study repair -m @torus.lua --split 1 --work @w"] = { 2, "--work is for --maintenance" },
       ["study repair -m @torus.lua --squeue /nonexistent"] = { 1, "do without Slurm" },

@@ -103,7 +103,8 @@ function tests.test_who_never_answers()
       for _ = 1, 6 do
          p.no_results:note { peers = { [1] = {}, [2] = {} }, results = { [2] = {} } }
       end
-   end, "no results n0 (6 plans)", "results: tests are planned on 1 node, and no RESULT comes: n0")
+   end, "no results n0 (6 plans)",
+      "results: tests are planned on 1 node, but no RESULT arrives: n0")
 end
 
 function tests.test_where_a_port_proves_nothing()

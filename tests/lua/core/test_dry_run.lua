@@ -96,7 +96,8 @@ function tests.test_what_is_wrong_is_refused()
    lu.assertStrContains(d.refused, path .. ":3: renamed_nodes: ")
    lu.assertStrContains(d.refused, 'map:3: expected "OLD NEW", two names of nodes, got "n2"')
    for text, why in pairs { ["n1 m1\nn1 m2"] = "2: 'n1' was renamed to 'm1' above",
-      ["n1 m1\nn2 m1"] = "2: 'm1' is the new name of 'n1' already", ["n1 n1"] = "no new name",
+      ["n1 m1\nn2 m1"] = "2: 'm1' is the new name of 'n1' already",
+      ["n1 n1"] = "old and new name are both",
       ["n1 a/b"] = "two names of nodes" } do
       f = assert(io.open(map, "w"))
       f:write(text)
@@ -106,7 +107,7 @@ function tests.test_what_is_wrong_is_refused()
    f = assert(io.open(map, "w"))
    f:write "n1 m1\n"
    f:close()
-   lu.assertStrContains(ask(daemon()).hints[1], "'n1' is now 'm1', which is no node")
+   lu.assertStrContains(ask(daemon()).hints[1], "'n1' is now 'm1', which is not in the topology")
    os.remove(map)
 end
 

@@ -317,7 +317,7 @@ function tests.test_a_hello_must_be_sealed_with_its_tickets_key()
    refused("not sealed with its ticket's key", 0, nil, nil, function(text, sealed)
       return text, sealed:sub(1, -3) .. (sealed:sub(-2) == "00" and "11" or "00")
    end)
-   refused("its credential is no ticket", 0, nil, nil, function(_, sealed)
+   refused("the credential does not contain a ticket", 0, nil, nil, function(_, sealed)
       return '{"job":5}', sealed
    end)
    refused("end of file expected", 0, nil, nil, function(text) -- not even hex

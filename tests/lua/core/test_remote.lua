@@ -289,9 +289,9 @@ end
 function tests.test_what_is_no_request_is_refused()
    local key = ("ab"):rep(32)
    for text, why in pairs {
-      ["x"] = "ASK: its credential is no request",
-      ["{}"] = "ASK: its credential is no request",
-      ["5"] = "ASK: its credential is no request",
+      ["x"] = "ASK: the credential does not contain a request",
+      ["{}"] = "ASK: the credential does not contain a request",
+      ["5"] = "ASK: the credential does not contain a request",
       ['{"kind":"taut ask 1","key":"ab","request":{}}'] = "ASK: key: expected 64 hex digits",
       ['{"kind":"taut ask 1","key":5,"request":{}}'] = "ASK: key: expected 64 hex digits",
       ['{"kind":"taut ask 1","key":"' .. key .. '"}'] = "ASK: request: expected an object",

@@ -537,10 +537,10 @@ end
 -- Root on one node named 127.0.0.1:7778, or a node of others, as his endpoint, and all that were to
 -- test with him sent there.
 function tests.test_an_endpoint_that_is_not_the_nodes_is_not_handed_out()
-   for _, case in ipairs { { "127.0.0.1:7778", "no address of a node" },
+   for _, case in ipairs { { "127.0.0.1:7778", "not an address of a node" },
       { "10.0.0.3:22", "expected a port of 1024" }, { "172.30.0.1:6824", "not where other nodes" },
-      { "[::1]:7778", "no address of a node" }, { "[::ffff:127.0.0.1]:4000", "no address" },
-      { "0.0.0.0:4000", "no address" }, { "255.255.255.255:4000", "no address" } } do
+      { "[::1]:7778", "not an address of a node" }, { "[::ffff:127.0.0.1]:4000", "not an address" },
+      { "0.0.0.0:4000", "not an address" }, { "255.255.255.255:4000", "not an address" } } do
       local m = meeting()
       local list = { "n0", "n2", "n4" }
       local a, b, c = m.hello("n0", list, { endpoint = case[1] }), m.hello("n2", list),

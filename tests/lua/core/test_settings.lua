@@ -102,7 +102,7 @@ function tests.test_every_number_has_unit_range_meaning_and_reason()
       lu.assertTrue(#part.about > 10, part.section)
       for _, row in ipairs(part) do
          local name = part.section .. "." .. row[1]
-         lu.assertNil(seen[name], name .. " stands twice")
+         lu.assertNil(seen[name], name .. " is given twice")
          seen[name] = true
          lu.assertTrue(#row[5] > 0 and #row[6] > 10 and #row[7] > 5, name)
          if row[3] then

@@ -146,7 +146,7 @@ function tests.test_what_waits_outlasts_slurmctld()
    c.vouch:refreshed(true)
    loop.time = time
    lu.assertEquals({ #c.vouch.waiting, c.counted, c.peers }, { 0, {}, { 1 } })
-   lu.assertStrContains(c.refused[1], "nobody could say what its address is")
+   lu.assertStrContains(c.refused[1], "its address could not be looked up")
 end
 
 function tests.test_what_is_not_known_yet_waits_for_slurms_next_answer()

@@ -80,7 +80,7 @@ function tests.test_what_is_no_capacity_is_still_refused()
       { { node_classes = 7 }, "expected a table { NAME" },
       { { node_classes = { gpu = 7 } }, "gpu: expected a table" },
       { { node_classes = { gpu = {} } }, "gpu: nodes: expected a host list" },
-      { { node_classes = { gpu = { nodes = "x1" } } }, "'x1' is no node" },
+      { { node_classes = { gpu = { nodes = "x1" } } }, "node 'x1' is not in the topology" },
       { { node_classes = { gpu = { nodes = "n1", tx = 0 } } }, "gpu: tx: expected bytes" },
       { { node_classes = { gpu = { nodes = "n1", up = 1 } } }, "'up' is not a setting" },
       { { node_classes = { ["g p"] = { nodes = "n1" } } }, "expected names of letters" },
@@ -342,7 +342,7 @@ function tests.test_a_test_over_what_nobody_knows_accuses_nobody()
    local topo = assert(torus { capacity = { tx = 24e6, rx = 24e6 } })
    local t = judged(topo, 10e6)
    lu.assertEquals({ t.class, t.why, t.figure, t.expected_Bps }, { "void",
-      "nobody knows yet what r0.0.0/Z+ carries", true, 24e6 })
+      "it is not known yet what r0.0.0/Z+ carries", true, 24e6 })
    t = judged(topo, 23e6)
    lu.assertEquals({ t.class, t.why }, { "good", nil })
    -- nothing at all is known

@@ -530,13 +530,14 @@ function tests.test_damage_is_refused()
    w:play(60, anybody)
    local text = json.encode(w.diagnosis.sets:pack())
    local rows = {
-      { "x", "is no list" }, { { 1 }, "a set is no table" }, { { {} }, "part is no number" },
-      { { { part = 1, members = { 1 }, runs = {}, named = {} } }, "members are no links" },
-      { { { part = 1, members = {}, runs = {}, named = {} } }, "members are none" },
+      { "x", "is not a list" }, { { 1 }, "a set is not a table" },
+      { { {} }, "part is not a number" },
+      { { { part = 1, members = { 1 }, runs = {}, named = {} } }, "members are not links" },
+      { { { part = 1, members = {}, runs = {}, named = {} } }, "members are missing" },
       { { { part = 1, members = { w:link(1, 1, true) }, runs = {}, named = {}, last = "x" } },
-         "last is no number" },
+         "last is not a number" },
       { { { part = 1, members = { w:link(1, 1, true) }, runs = 4, named = {} } },
-         "runs is no list" },
+         "runs is not a list" },
    }
    for name, bad in pairs { window = -1, left = "x", state = "well", hits = 0 / 0 } do
       local kept = json.decode(text)

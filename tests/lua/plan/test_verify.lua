@@ -95,10 +95,10 @@ end
 
 function tests.test_what_is_asked_and_what_is_answered()
    local d = daemon()
-   lu.assertStrContains(ask(d, { component = "r9.9.9/X+" }).error, "no component of the topology")
+   lu.assertStrContains(ask(d, { component = "r9.9.9/X+" }).error, "is not in the topology")
    lu.assertEquals(ask(d, { component = "n5" }).error, "'n5' is a node: say n5/tx or n5/rx")
-   lu.assertStrContains(ask(d, {}).error, "no component")
-   lu.assertStrContains(ask(d, { component = 5 }).error, "no component")
+   lu.assertStrContains(ask(d, {}).error, "is not in the topology")
+   lu.assertStrContains(ask(d, { component = 5 }).error, "is not in the topology")
    lu.assertStrContains(ask(d, { component = "n5/tx" }, 1000).error, "only root")
    lu.assertStrContains(ask(d, { component = "n5/tx", look = true }).error, "not marked")
    local got = ask(d, { component = "n5/tx", now = true }).data

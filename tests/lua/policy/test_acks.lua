@@ -93,7 +93,7 @@ function tests.test_the_answer_the_log_and_the_store()
    lu.assertStrContains(logged.reason, "ticket T-1, until ")
    lu.assertTrue(ask(p, { component = name, ["end"] = true }).data.ended)
    lu.assertStrContains(ask(p, { component = name, ["end"] = true }).error, "not known to be bad")
-   lu.assertStrContains(ask(p, { component = "x" }).error, "'x' is no component")
+   lu.assertStrContains(ask(p, { component = "x" }).error, "'x' is not a component")
    lu.assertStrContains(ask(p, { component = name, ticket = "T" }).error, "until: expected")
 end
 

@@ -186,7 +186,8 @@ function tests.test_a_function_that_goes_wrong_drains_nobody()
    lu.assertStrContains(remark(function() while true do end end), "more than 1000000 instructions")
    lu.assertStrContains(remark(function() return "reboot" end), "'reboot'")
    lu.assertStrContains(remark(function() return 7 end), "'7'")
-   lu.assertStrContains(remark(function() return "drain", { "x9" } end), "'x9' is no node")
+   lu.assertStrContains(remark(function() return "drain", { "x9" } end),
+      "node 'x9' is not in the topology")
    lu.assertStrContains(remark(function() return "drain", "n5" end), "a list of nodes")
    lu.assertStrContains(remark(function() coroutine.yield() end), "yields")
 end

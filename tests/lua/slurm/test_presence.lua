@@ -205,8 +205,8 @@ function tests.test_settings_that_cannot_be_meant()
          nodes = "n[0-3]", capacity = 1e6, dynamic = v })
    end
    lu.assertEquals(build(5), "topology.dynamic: expected a host list in quotes, got 5")
-   lu.assertEquals(build "n[3-4]", "topology.dynamic: 'n4' is no node of the topology: one that " ..
-      "comes needs a place there")
+   lu.assertEquals(build "n[3-4]", "topology.dynamic: node 'n4' is not in the topology: one " ..
+      "that comes needs a place there")
    lu.assertStrContains(build "n[", "topology.dynamic: ")
    lu.assertNil(build "n[1-3]")
 end

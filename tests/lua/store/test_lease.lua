@@ -218,7 +218,7 @@ each_kind("test_whoever_takes_over_ends_the_connection_of_the_one_before", funct
    add(second, 1)
    add(first, 2)
    -- its store finds the lease over, and what it has waits on its disk
-   wait_for(function() return (first.store.down or ""):find "lease 1 is over" end)
+   wait_for(function() return (first.store.down or ""):find "lease 1 has ended" end)
    lu.assertEquals(stored(second), "1 by 2; n1; of 1; 1 events")
    stop(first)
    stop(second)

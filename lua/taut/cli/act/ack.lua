@@ -4,7 +4,7 @@ local report = require "taut.report"
 local tables = require "taut.base.tables"
 local when = require "taut.cli.state.when"
 
-local ack = { summary = "A component is known to be bad, until a date: it pages nobody." }
+local ack = { summary = "Acknowledge a bad component until a date: no alerts for it." }
 
 function ack.setup(parser)
    parser:argument("component"):description(
@@ -12,7 +12,7 @@ function ack.setup(parser)
    parser:option("-t --ticket"):description "Where it is followed up.":argname "<text>"
    parser:option("-u --until"):description "Until then: 12h, 30d, 2026-03-05, 2026-03-05T14:30."
       :argname "<time>":convert(when.till)
-   parser:flag("--end"):description "It is news again."
+   parser:flag("--end"):description "End the acknowledgement: alerts again."
 end
 
 local function format_date(t)
@@ -41,7 +41,7 @@ local function what_is_wrong(args)
    elseif not args.component and (args["end"] or args.ticket or args["until"]) then
       return "ack: which component?"
    elseif args.component and not args["end"] and not (args.ticket and args["until"]) then
-      return "ack: --ticket and --until say where it is followed up, and how long it is known"
+      return "ack: give --ticket (where it is followed up) and --until (for how long)"
    end
 end
 
@@ -58,12 +58,12 @@ function ack.run(args)
    if not d then
       return code
    elseif d.ended then
-      print(("%s is news again"):format(d.component))
+      print(("%s is no longer acknowledged"):format(d.component))
    else
-      report.wrap(("%s is known to be bad until %s (%s): it is no alert and told to no program, " ..
-         "and avoided as before"):format(d.component, format_date(d["until"]), d.ticket), "", "  ")
+      report.wrap(("%s is acknowledged until %s (%s): no alert, no call of on_event; it is " ..
+         "avoided as before"):format(d.component, format_date(d["until"]), d.ticket), "", "  ")
       if d.state == "ok" then
-         report.wrap(("%s is ok now: what is found until then is no alert, either"):format(
+         report.wrap(("%s is ok now: what is found until then raises no alert, either"):format(
             d.component), "", "  ")
       end
    end

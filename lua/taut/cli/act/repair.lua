@@ -11,7 +11,7 @@ function repair.setup(parser)
    parser:argument("component"):description(
       "Link, tx, rx, node or router: r1.0.0/X+, n5/tx, n5, leaf1.")
    parser:flag("-d --done"):description(
-      "It was repaired: what spoke against it is forgotten, it is on probation.")
+      "It was repaired: drop the evidence against it, begin probation.")
    parser:flag("-m --module"):description(
       "With --done: the modules at its ends were replaced, with all their links and nodes.")
    parser:flag("-r --resume")
@@ -69,7 +69,7 @@ end
 local function print_drains(answer)
    print ""
    if #answer.behind == 0 then
-      print_row("cable out", "no node loses the network: nobody to drain")
+      print_row("cable out", "no node loses the network: no node to drain")
    else
       print_row("cable out", nodes_that_lose(#answer.behind))
       drain_command(answer.behind_list, answer.component)

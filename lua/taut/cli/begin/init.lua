@@ -18,7 +18,7 @@ function init.setup(parser)
    parser:flag("-n --dry-run"):description "Print what would be written, write nothing."
    parser:option("--lldp"):description("A folder with a file of each switch: what " ..
       "`lldpcli show neighbors -f json` says there."):argname "<folder>"
-   parser:epilog("A file that is there and says something else stays; the new one is put beside " ..
+   parser:epilog("An existing file with other contents is kept; the new one is written beside " ..
       "it, as FILE.new.  Exit status: 0 done, 1 Slurm does not answer, or a file cannot be " ..
       "written; else that of `taut doctor`.")
 end
@@ -36,7 +36,7 @@ end
 local function write_file(path, text, mode)
    local was = read_file(path)
    if was == text then
-      print(path .. ": as it should be")
+      print(path .. ": is up to date")
       return true
    end
    local to = was and path .. ".new" or path
@@ -47,7 +47,7 @@ local function write_file(path, text, mode)
    if not ok then
       return nil, err
    end
-   print(was and ("%s: is there and says something else; %s is what was found"):format(path, to)
+   print(was and ("%s: exists with other contents, kept; the new file is %s"):format(path, to)
       or path .. ": written")
    return true
 end
@@ -64,14 +64,14 @@ end
 local function say_rest(found)
    local lines = texts.slurm_conf(found)
    if #lines > 0 then
-      print "\nslurm.conf lacks, or says otherwise:"
+      print "\nslurm.conf lacks these lines, or has other values:"
       for _, line in ipairs(lines) do
          print("   " .. line)
       end
       print "then restart slurmctld, and slurmd on every node."
    end
-   print("\nnode.conf, plugstack.line (a line of plugstack.conf) and healthcheck.next, if it is " ..
-      "there,\ngo to every compute node; taut.lua stays here.")
+   print("\nnode.conf, plugstack.line (a line of plugstack.conf) and healthcheck.next, if it " ..
+      "exists,\ngo to every compute node; taut.lua stays here.")
 end
 
 function init.run(args)
@@ -82,13 +82,13 @@ function init.run(args)
          report.complain("init: --lldp: ", err)
          return 2
       elseif #ok == 0 then
-         report.complain("init: --lldp: ", args.lldp, ": has no file, expected one of each switch")
+         report.complain("init: --lldp: ", args.lldp, ": is empty, expected a file of each switch")
          return 2
       end
    end
    local found = look.around(args.lldp)
    for _, text in ipairs(found.wiring.why) do
-      report.complain("init: not taken for the wiring: ", text)
+      report.complain("init: not used for the wiring: ", text)
    end
    if not found.slurm then
       report.complain "init: Slurm does not answer here (scontrol show config)"

@@ -25,15 +25,15 @@ local NOTES_MOST = 10
 local function failed_attempts(why)
    local lines = {}
    for i, text in ipairs(why) do
-      lines[i] = "-- Tried in vain: " .. text:gsub("%c", " ") .. "\n"
+      lines[i] = "-- Tried without success: " .. text:gsub("%c", " ") .. "\n"
    end
    return table.concat(lines)
 end
 
 -- One switch: what can be said where nobody tells the wiring.
 local function assumed_topology(slurm, why)
-   return "-- Assumed: one switch for all nodes, since nothing told the wiring.  Verdicts on " ..
-      "nodes are\n-- right with that, there are none on links.  Describe yours (taut.lua(5), " ..
+   return "-- Assumed: one switch for all nodes, since the wiring is not known.  Verdicts on " ..
+      "nodes are\n-- right with that; links get none.  Describe your wiring (taut.lua(5), " ..
       "examples are in\n-- share/taut/machines), or import it: `taut topology import`.\n" ..
       failed_attempts(why) ..
       ("topology = fattree {\n   nodes_per_leaf = %d,\n   levels = { { " ..
@@ -87,7 +87,7 @@ local function authentication(slurm)
    if (slurm.auth or "auth/munge") == "auth/munge" then
       return ""
    end
-   return ("-- To look at: AuthType is %s.  Taut authenticates by MUNGE: munged has to run " ..
+   return ("-- To look at: AuthType is %s.  Taut authenticates by MUNGE: run munged " ..
       "beside\n-- it, with one key, on this host and on every compute node.\n"):format(slurm.auth)
 end
 
@@ -109,7 +109,7 @@ end
 -- Which port is tested is the site's to say: here are those of this host.
 local function interface_lines(found)
    local lines = {
-      "# Which port leads into the interconnect; without it the one on the route to the",
+      "# The port into the interconnect.  Without this line the port on the route to the",
       "# server is tested, which is rarely the right one.  This host has:" }
    for _, i in ipairs(found.interfaces) do
       lines[#lines + 1] = ("#   %s%s%s"):format(i.name,
@@ -123,7 +123,7 @@ end
 --- node.conf, for every compute node.
 function texts.node(found)
    local s = found.slurm
-   return ("# node.conf by `taut init`, for every compute node: root's, and writable by " ..
+   return ("# node.conf by `taut init`, for every compute node: owned by root, writable by " ..
       "root only.\n" ..
       "servers=%s\nuser=%s\n%s\n"):format(s.host ~= "" and s.host or "slurm-controller", s.user,
       interface_lines(found))

@@ -5,11 +5,11 @@ local report = require "taut.report"
 
 local FLOOD = "`ss -tnp` on that host, or that user's processes, say who keeps calling.  Others " ..
    "are served first"
-local INVENTED = "look at that node: its root says prologs of jobs that Slurm never started " ..
-   "there.  Nothing of them counts; a node that was broken into is drained by hand"
+local INVENTED = "look at that node: its root reports prologs of jobs that Slurm never started " ..
+   "there.  They are ignored; drain a compromised node by hand"
 local ENDPOINT = "on that node: the interface of node.conf or the plugstack line; or " ..
    "rail_networks in taut.lua(5), where nodes of one rail have addresses in several networks; " ..
-   "or somebody wants others to connect there"
+   "or somebody wants other nodes to connect there"
 
 return function(facts, say)
    for _, f in ipairs(facts.floods or {}) do

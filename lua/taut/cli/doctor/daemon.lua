@@ -38,7 +38,7 @@ local function say_database(facts, say)
          or ("%s, %s"):format(b.path, report.bytes(b.bytes or 0)), report.bytes(b.free or 0)))
    end
    if b.mode and b.mode & 7 ~= 0 then
-      say("mend", "database", ("mode %04o: everybody may read whose jobs ran where"):format(b.mode),
+      say("mend", "database", ("mode %04o: all users can read whose jobs ran where"):format(b.mode),
          "chmod 0640 " .. b.path)
    end
 end
@@ -48,7 +48,7 @@ local function say_configuration(daemon, say)
       say("mend", "taut.lua", "not taken: " .. daemon.config_error,
          "taut config check, then taut config reload")
    elseif #daemon.hints > 0 then
-      say("look", "taut.lua", daemon.hints[1], "taut config check lists what is to change")
+      say("look", "taut.lua", daemon.hints[1], "taut config check lists what to change")
    else
       say("ok", "taut.lua", daemon.config .. " is in force")
    end
@@ -57,7 +57,7 @@ end
 local function say_acting(facts, say)
    local w = facts.daemon
    if w.munge_error then
-      say("mend", "MUNGE", "tautd's host: " .. w.munge_error .. "; no node can be heard",
+      say("mend", "MUNGE", "tautd's host: " .. w.munge_error .. "; no node can be authenticated",
          "systemctl enable --now munge there and on all nodes, with one key: auth/slurm does " ..
          "not take its place")
    end
@@ -83,17 +83,18 @@ local function say_controllers(acting, say)
    if not acting then
       return
    elseif acting.here and acting.waiting then
-      say("ok", "controllers", ("the tautd on %s acts, by lease %d; the one on %s stands by")
+      say("ok", "controllers", ("the tautd on %s is active, lease %d; the one on %s is on standby")
          :format(acting.host, acting.token, acting.waiting))
    elseif acting.here then
       say("mend", "controllers",
-         ("the tautd on %s acts, no other one stands by"):format(acting.host),
+         ("the tautd on %s is active, no other is on standby"):format(acting.host),
          "start tautd on the others of " .. table.concat(acting.controllers, ", "))
    elseif acting.host then
-      say("ok", "controllers", ("this tautd stands by, the one on %s acts, by lease %d"):format(
-         acting.host, acting.token))
+      say("ok", "controllers", ("this tautd is on standby, the one on %s is active, lease %d")
+         :format(acting.host, acting.token))
    else
-      say("mend", "controllers", "no tautd acts: " .. (acting.error or "one is about to take over"),
+      say("mend", "controllers", "no tautd is active: " .. (acting.error
+         or "one is about to take over"),
          "the database has to answer, see doc/controllers.md")
    end
 end

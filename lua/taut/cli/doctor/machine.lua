@@ -11,19 +11,19 @@ end
 local function against_slurm(facts, say)
    local n = facts.nodes
    if n.not_in_slurm.count > 0 and facts.slurm.known then
-      say("look", "topology", ("has %s that Slurm does not know: %s"):format(report.count(
+      say("look", "topology", ("has %s that Slurm does not have: %s"):format(report.count(
          n.not_in_slurm.count, "node"), names_of(n.not_in_slurm)), "`topology` in taut.lua, or " ..
          "slurm.conf; `taut topology check`")
    end
    if n.not_in_topology.count > 0 then
-      say("look", "topology", ("lacks %s of Slurm's, which are never tested: %s"):format(
+      say("look", "topology", ("lacks %s that Slurm has, never tested: %s"):format(
          report.count(n.not_in_topology.count, "node"), names_of(n.not_in_topology)),
          "`topology` in taut.lua, if they are on this interconnect")
    end
    if n.lacks_rails and n.lacks_rails.count > 0 then
-      say("look", "rails", ("of %s an adapter was missing when the fabric was described: %s")
+      say("look", "rails", ("%s lacked an adapter when the fabric was described: %s")
          :format(report.count(n.lacks_rails.count, "node"), names_of(n.lacks_rails)),
-         "`taut topology check` says which; once it is back, import the fabric anew")
+         "`taut topology check` lists them; once they are back, import the fabric again")
    end
    if n.lost_rails and n.lost_rails.count > 0 then
       local l = n.lost_rails
@@ -39,7 +39,7 @@ local function against_slurm(facts, say)
          names_of(n.away)))
    end
    if n.not_in_slurm.count + n.not_in_topology.count == 0 then
-      say("ok", "topology", ("the %d nodes%s are Slurm's"):format(n.all
+      say("ok", "topology", ("the %d nodes%s are the same as in Slurm"):format(n.all
          - (n.away and n.away.count or 0), n.away and n.away.count > 0 and " that are here" or ""))
    end
 end
@@ -61,16 +61,16 @@ local function against_traces(facts, say)
       say("mend", "traces", ("%d of %d answers came from routers that are not on the way; for " ..
          "one: %s"):format(t.elsewhere, t.answers, odd_answer(t, "not by it")),
          "the wiring or the " ..
-         "routing of `topology` is not the machine's: import it anew (taut topology import)")
+         "routing of `topology` is not that of the machine: import it again (taut topology import)")
    elseif t.unknown > SHARE * t.answers then
-      say("look", "traces", ("%d of %d answers came from addresses that the topology does not " ..
+      say("look", "traces", ("%d of %d answers came from addresses that are not in the topology " ..
          "have; for one: %s"):format(t.unknown, t.answers, odd_answer(t, "does not have")),
          "topology.addresses in taut.lua(5)")
    elseif (t.torn or 0) > SHARE * t.answers then
       say("look", "traces", ("%d of %d answers came from routers that no link is between; for " ..
          "one: %s"):format(t.torn, t.answers, odd_answer(t, "no link is between")),
-         "a router answers as another one: look at its address.  Such tests are of a set of " ..
-         "links, not of one")
+         "a router answers with another router's address: look at it.  Such tests name a set of " ..
+         "links, not one link")
    else
       say("ok", "traces", ("%d answers of routers fit the topology"):format(t.answers -
          t.elsewhere - t.unknown))
@@ -102,21 +102,21 @@ local function against_sweep(facts, say)
    if not s then
       return
    elseif s.error then
-      return say("look", "sweep", "no links of a sweep: " .. s.error,
+      return say("look", "sweep", "the sweep has no links: " .. s.error,
          "`taut fabric check`; fabric.device in taut.lua(5)")
    elseif s.cables == 0 then
-      return say("mend", "sweep", "no cable between two switches of the topology was seen: they " ..
+      return say("mend", "sweep", "it shows no cable between two switches of the topology: they " ..
          "have other names", "fabric.names in taut.lua(5): the node-name map of the import")
    end
    for i = 1, math.min(3, #s.differ) do
       local f = s.differ[i]
       say("look", "sweep", ("%s: %d cables in the topology, %d swept%s"):format(f.text, f.topology,
          f.swept, i == 3 and s.count > 3 and ("; %d more pairs differ"):format(s.count - 3) or ""),
-         "repair the cable, or import the wiring anew (taut topology import)")
+         "repair the cable, or import the wiring again (taut topology import)")
    end
    if s.moved.count > 0 then
       say("mend", "sweep", ("on another switch than in the topology: %s"):format(names_of(s.moved)),
-         "import the wiring anew (taut topology import)")
+         "import the wiring again (taut topology import)")
    end
    if s.count + s.moved.count == 0 then
       say("ok", "sweep", ("%d cables between switches, as in the topology"):format(s.cables))

@@ -37,10 +37,10 @@ local REASONS = {
    { "connect", "a firewall between nodes on the interconnect?  Streams go to ports that the " ..
       "system chooses (net.ipv4.ip_local_port_range), between the addresses of interface=" },
    { "did not report", "the probe ran out of budget_ms, or was killed: its node's log" },
-   { "idle", "nodes are too busy in the prolog to send: what else runs there?" },
+   { "idle", "nodes are too busy in the prolog to send: what else runs in the prolog?" },
    { "foreign", "other traffic on the ports under test: file systems, the jobs of shared nodes" },
    { "sent besides", "other traffic on the ports under test: file systems, jobs of shared nodes" },
-   { "nobody knows yet", "`capacity` in the topology, or wait until enough tests were made" },
+   { "it is not known yet", "`capacity` in the topology, or wait until enough tests were made" },
 }
 
 -- "n3: libfabric: …" of a test between n3 and n4: "n3", "libfabric: …"
@@ -140,7 +140,7 @@ local function say_way(facts, say, own)
    end
    say("ok", "tautd", ("answers at %s, version %s"):format(own.where, facts.daemon.version))
    if facts.daemon.version ~= own.version then
-      say("look", "tautd", ("this taut is %s"):format(own.version), "the same release here")
+      say("look", "tautd", ("this taut is %s"):format(own.version), "install the same release here")
    end
    local off = own.asked_at and (own.asked_at - facts.now) or 0
    if math.abs(off) > 5 then

@@ -11,25 +11,25 @@ local function names_of(nodes)
    return nodes.count > 20 and ("%s and %d more"):format(nodes.list, nodes.count - 20) or nodes.list
 end
 
-local PLUGIN = "on the node: is spank_taut.so in plugstack.conf (slurmd's log says so), is " ..
+local PLUGIN = "on the node: is spank_taut.so in plugstack.conf (see slurmd's log), is " ..
    "servers= right, and can it reach tautd's port 6824 (a firewall)?  `taut-probe idle --log " ..
-   "debug` there, as root, says what it does"
+   "debug` there, as root, shows what it does"
 
-local NO_RESULT = "slurmd's log there says what ends taut-probe (a memory limit, a killer of " ..
-   "strays, a second plugin); or somebody keeps it from answering"
+local NO_RESULT = "slurmd's log there shows what ends taut-probe (a memory limit, a killer of " ..
+   "stray processes, a second plugin); or somebody keeps it from answering"
 
 local function say_heard(facts, say)
    local n, quiet_s = facts.nodes, facts.now - facts.daemon.since
    if n.silent.count > 0 then
-      say("mend", "plugin", ("jobs run and no prolog was heard on %s: %s"):format(
+      say("mend", "plugin", ("jobs run, but no prolog was received from %s: %s"):format(
          report.count(n.silent.count, "node"), names_of(n.silent)), PLUGIN)
    end
    if n.no_results and n.no_results.count > 0 then
-      say("mend", "results", ("tests are planned on %s, and no RESULT comes: %s"):format(
+      say("mend", "results", ("tests are planned on %s, but no RESULT arrives: %s"):format(
          report.count(n.no_results.count, "node"), names_of(n.no_results)), NO_RESULT)
    end
    if n.never.count > 0 and quiet_s > QUIET_S then
-      say("look", "plugin", ("never heard since tautd's start %s: %s: %s"):format(
+      say("look", "plugin", ("not heard since tautd's start %s: %s: %s"):format(
          report.ago(facts.daemon.since, facts.now), report.count(n.never.count, "node"),
          names_of(n.never)), PLUGIN)
    elseif n.silent.count == 0 then
@@ -46,7 +46,7 @@ local function say_idle(facts, say)
    if every == 0 or facts.slurm.alps then
       return
    elseif n.no_idle.count == n.usable and facts.now - facts.daemon.since > 3 * every + 60 then
-      say("mend", "idle checks", ("no node's health check was ever heard, though it should come " ..
+      say("mend", "idle checks", ("no health check of any node was received; one is expected " ..
          "every %d s"):format(every), "is /etc/taut/node.conf on the nodes, root's, with " ..
          "servers=?  `taut-probe idle --log debug` on an idle node, as root, says")
    else
@@ -94,7 +94,7 @@ local function say_probes(facts, say)
 end
 
 local SYSCTL = "sysctl -w net.ipv4.ip_unprivileged_port_start=1024 there, and in /etc/sysctl.d: " ..
-   "by such a port tautd tells root of a node from a user with root's credential"
+   "tautd tells a node's root from a user with root's credential by such a port"
 
 -- Who may call from ports that tautd takes for root's.
 local function say_ports(facts, say, own)
@@ -117,26 +117,27 @@ local function say_ports(facts, say, own)
       say("mend", "ports", "any user may call from ports below 1024 " .. table.concat(where, ", "),
          SYSCTL)
    else
-      say("ok", "ports", "below 1024 are root's on the nodes that were heard, and here")
+      say("ok", "ports", "those below 1024 belong to root on all nodes heard from, and here")
    end
 end
 
 -- What refused messages mean: a pattern of the reason, and the mend.
 local REASONS = {
-   { "Expired credential", "a clock of that node, or munged there, lags: chrony" },
+   { "Expired credential", "that node's clock is behind, or its munged is slow: chrony" },
    { "Rewound credential", "that node's clock is ahead: chrony" },
-   { "Invalid credential", "another MUNGE key there: copy /etc/munge/munge.key, restart munged" },
-   { "Replayed credential", "somebody sends recorded messages: look who it is" },
+   { "Invalid credential", "that node has another MUNGE key: copy /etc/munge/munge.key, " ..
+      "restart munged" },
+   { "Replayed credential", "recorded messages are sent again: find out who sends them" },
    { "Unauthorized credential", "user= in node.conf and on the plugstack line has to be the " ..
       "user tautd runs as" },
    { "socket", "munged on tautd's host does not answer: systemctl restart munge" },
    { "speaks as root from port", "a router that changes ports: " ..
-      "node_ports in taut.lua(5); or a user there with root's credential: look who it is" },
+      "node_ports in taut.lua(5); or a user there has root's credential: find out who" },
    { "speaks from", "NodeAddr in slurm.conf, or node_addresses in taut.lua(5)" },
-   { "only root may", "an ordinary user sends what nodes send: look who it is" },
+   { "only root may", "an ordinary user sends a node's messages: find out who" },
    { "expected protocol", "doc/protocol.md: tautd first, then the nodes; one version apart" },
    { "requests a minute", "a script of that user asks too often; remote.per_minute" },
-   { "knows of no job", "reports of jobs that Slurm does not have: look at that node" },
+   { "knows of no job", "the node reports jobs that Slurm does not have: look at that node" },
 }
 
 local function find_mend(why)
@@ -154,7 +155,7 @@ local function say_refused(facts, say)
          "message"), report.ago(k.at, facts.now), k.from, k.why), find_mend(k.why))
    end
    if facts.refused.count == 0 then
-      say("ok", "messages", "none was refused since tautd's start")
+      say("ok", "messages", "none has been refused since tautd's start")
    end
 end
 

@@ -21,9 +21,9 @@ local function say_prolog(slurm, say)
       say("mend", "PrologFlags", flags .. ": a batch script starts while other nodes still check",
          FLAGS)
    elseif has_word(slurm.prolog_flags, "RunInJob") then
-      say("look", "PrologFlags", flags .. ": Slurm calls no SPANK prolog with RunInJob",
-         ("Prolog=%s/taut-prolog.sh and Epilog=%s/taut-epilog.sh in slurm.conf, unless they " ..
-         "are there"):format(sys.paths.libexecdir, sys.paths.libexecdir))
+      say("look", "PrologFlags", flags .. ": with RunInJob Slurm calls no SPANK prolog",
+         ("Prolog=%s/taut-prolog.sh and Epilog=%s/taut-epilog.sh in slurm.conf, if they " ..
+         "are missing"):format(sys.paths.libexecdir, sys.paths.libexecdir))
    else
       say("ok", "PrologFlags", flags)
    end
@@ -70,7 +70,7 @@ local function say_cadence(health, say)
    elseif every > RARE_S then
       say("look", "health check", ("every %.1f h: drained nodes are tested again, and suspects " ..
          "told apart, no more often"):format(every / 3600), "HealthCheckInterval=300; a check " ..
-         "of your own that is too dear for that can look at a time stamp in healthcheck.next")
+         "of your own that is too expensive for that can check a time stamp in healthcheck.next")
    else
       say("ok", "health check", ("every %d s, %s; %s/healthcheck.next of a node, where there is " ..
          "one, has the same interval"):format(every, states, sys.paths.confdir))
@@ -80,7 +80,7 @@ end
 return function(facts, say)
    local s = facts.slurm
    if s.alps == "alps" then
-      return say("ok", "Slurm", "none: ALPS has its place")
+      return say("ok", "Slurm", "none: ALPS is used instead")
    elseif s.error or not s.known then
       return say("mend", "Slurm", "does not answer: " .. (s.error or "slurm.conf was not read yet"),
          "`scontrol ping` on tautd's host, as tautd's user, has to say UP")

@@ -134,7 +134,7 @@ end
 
 function command.run(args)
    if args.html == "-" and sys.isatty(1) then
-      report.complain "report: a page is no text for a terminal: name a file, --html FILE"
+      report.complain "report: a page cannot be shown on a terminal: name a file, --html FILE"
       return 2
    end
    local o = { socket = args.socket, server = args.server, since = args.since or os.time() - WEEKS,

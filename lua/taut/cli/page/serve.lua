@@ -193,7 +193,7 @@ end
 -- May we ask in others' names?  Root, SlurmUser and tautd's user may.
 local function look_at_rights(self)
    if self.o.server then
-      return nil, "tautd does not run on this host: run it there, and come by `ssh -L`"
+      return nil, "tautd does not run on this host: run it there, and connect with `ssh -L`"
    end
    self.nobody = sys.user_id "nobody" or 65534
    local data, err, unanswered = ask.request(ask.at(self.o, { as = self.nobody }), "running", {},

@@ -47,7 +47,7 @@ local function nodes_of(self, list)
       if not nodes[i] then
          return nil, err
       elseif seen[name] then
-         return nil, ("node '%s' stands twice"):format(name)
+         return nil, ("node '%s' is given twice"):format(name)
       end
       seen[name] = true
    end

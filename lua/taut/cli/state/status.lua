@@ -18,16 +18,16 @@ local function print_acting(answer)
    end
    local text
    if a.here then
-      text = ("the tautd on %s, by lease %d; %s"):format(a.host, a.token, a.waiting and
-         ("the one on %s stands by"):format(a.waiting) or "no other one stands by")
+      text = ("the tautd on %s, lease %d; %s"):format(a.host, a.token, a.waiting and
+         ("the one on %s is on standby"):format(a.waiting) or "no other is on standby")
    elseif a.host then
-      text = ("the tautd on %s, by lease %d; this one, on %s, stands by"):format(a.host, a.token,
+      text = ("the tautd on %s, lease %d; this one, on %s, is on standby"):format(a.host, a.token,
          a.this)
    else
-      text = "nobody, as far as is known on " .. a.this .. (a.error and ": " .. a.error or "") ..
+      text = "none known on " .. a.this .. (a.error and ": " .. a.error or "") ..
          "; jobs start unchecked, nothing is drained or stored"
    end
-   report.wrap(text, "acts        ", (" "):rep(12))
+   report.wrap(text, "active      ", (" "):rep(12))
 end
 
 -- The same list stands first in `taut report`, on the page and in `taut check`.
@@ -125,7 +125,7 @@ local function print_pruned(answer, say)
    local cut = answer.database.cut
    say("database", cut and ("was larger than keep_gb %s: details of before %s were dropped"):format(
       report.ago(cut.at, answer.now), os.date("%F %R", math.floor(cut.before))))
-   say("database", answer.database.error and "was not looked through: " .. answer.database.error)
+   say("database", answer.database.error and "was not checked: " .. answer.database.error)
 end
 
 -- Nodes that MUNGE refuses for their clocks, or nil.

@@ -64,7 +64,7 @@ local function of_store(_, args)
    local since = os.time() - math.floor(args.stored * DAY)
    local data, err = ask.request(args, "profile", { since = since })
    if not data then
-      return nil, "tautd does not tell its jobs: " .. err
+      return nil, "tautd does not list its jobs: " .. err
    end
    return mix.stored(data.jobs, since)
 end

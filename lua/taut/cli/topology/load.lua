@@ -72,7 +72,7 @@ local function chosen_nodes(scene, list)
       if not nodes[i] then
          return nil, "--nodelist: " .. err
       elseif seen[name] then
-         return nil, ("--nodelist: '%s' stands twice"):format(name)
+         return nil, ("--nodelist: '%s' is given twice"):format(name)
       end
       seen[name] = true
    end

@@ -11,7 +11,7 @@ function Fenced:ask(request, fn, timeout_ms)
    if CHANGES[request.op] then
       local until_ns = self.acting:until_ns()
       if not until_ns then
-         return fn(nil, "not done: " .. (self.acting:why_not() or "another tautd acts"))
+         return fn(nil, "not done: " .. (self.acting:why_not() or "another tautd is active"))
       end
       request.until_ns = until_ns
    end

@@ -47,14 +47,14 @@ function Acting:why_not()
    end
    local s = self.lease:state()
    if s.error then
-      return "nobody acts as far as is known here: " .. s.error
+      return "no tautd is known to be active:  " .. s.error
    elseif s.host and self.lease.token then
       return "it is taking over"
    end
    if s.host then
-      return ("the tautd on %s acts"):format(s.host)
+      return ("the tautd on %s is active"):format(s.host)
    end
-   return "nobody acts at the moment"
+   return "no tautd is active at the moment"
 end
 
 --- @return nil where it is alone; or { here, host = of who acts or nil, token, waiting, error,
@@ -108,7 +108,7 @@ function acting.this(controllers, hostname)
          return name
       end
    end
-   return nil, ("controllers: this host, %s, is none of them (%s)"):format(hostname,
+   return nil, ("controllers: this host, %s, is not one of them (%s)"):format(hostname,
       table.concat(controllers, ", "))
 end
 

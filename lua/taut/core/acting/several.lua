@@ -10,13 +10,13 @@ local several = {}
 -- Begin anew, as one that stands by and knows nothing.
 local function begin_anew(daemon)
    local _, err = sys.exec { sys.paths.program, table.unpack(daemon.argv) }
-   sys.log("err", "cannot start anew: " .. err)
+   sys.log("err", "cannot start again: " .. err)
    daemon.fail()
 end
 
 local function stand_by(daemon, row)
-   sys.log("warning", ("the tautd on %s acts, by lease %d: this one stands by"):format(row.host,
-      row.token))
+   sys.log("warning", ("the tautd on %s is active, lease %d: this one is on standby"):format(
+      row.host, row.token))
    daemon.finish(false, function() begin_anew(daemon) end)
 end
 
@@ -24,7 +24,7 @@ end
 local function look_for_successor(daemon, own_lease)
    local to = daemon.parts.acting:successor(daemon.parts.cluster.active_host)
    if to then
-      sys.log("notice", ("slurmctld is active on %s: the tautd there acts from now on"):format(to))
+      sys.log("notice", ("slurmctld is active on %s: the tautd there takes over"):format(to))
       daemon.finish(true, function()
          own_lease:offer(to, function() begin_anew(daemon) end)
       end)
@@ -57,7 +57,7 @@ function several.start(daemon)
       lost = function(row) stand_by(daemon, row) end }
    p.acting.lease = l
    p.cluster:on_controllers(function() look_for_successor(daemon, l) end)
-   sys.log("notice", ("tautd %s stands by on %s"):format(sys.version, p.acting.host))
+   sys.log("notice", ("tautd %s is on standby on %s"):format(sys.version, p.acting.host))
    return l
 end
 

@@ -38,7 +38,8 @@ local function answer_ack(self, args, who, reply)
    local name = tostring(args.component)
    local c = self.site.topo.component_id[name]
    if not c or not self.site.topo:is_there(c) then
-      return reply(nil, ("ack: '%s' is no component (r1.0.0/X+, leaf3/17, n5/tx …)"):format(name))
+      return reply(nil, ("ack: '%s' is not a component (r1.0.0/X+, leaf3/17, n5/tx …)")
+         :format(name))
    elseif args["end"] then
       return drop_ack(self, name, who, reply)
    end

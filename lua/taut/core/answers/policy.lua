@@ -49,7 +49,7 @@ end
 
 local function release_node(self, args, who, reply)
    if not self.site.topo.node_id[args.node or ""] then
-      return reply(nil, ("'%s' is no node of the topology"):format(tostring(args.node)))
+      return reply(nil, ("node '%s' is not in the topology"):format(tostring(args.node)))
    end
    self.act:release(args.node, who, function(ok, err)
       reply(ok and { released = args.node }, err)

@@ -159,8 +159,8 @@ local function answer_repair(self, args, who, uid, reply)
    if not c and r and not args.done then
       return run_in_turns(reply, function() reply(describe_router(self, r)) end)
    elseif not c then
-      return reply(nil, ("'%s' is no component, node or router (r1.0.0/X+, n5/tx, n5, leaf1 …)%s")
-         :format(name, r and "; name the link that was repaired" or ""))
+      return reply(nil, ("'%s' is not a component, node or router (r1.0.0/X+, n5/tx, n5, " ..
+         "leaf1 …)%s"):format(name, r and "; name the link that was repaired" or ""))
    elseif not args.done then
       return run_in_turns(reply, function() reply(describe_repair(self, c)) end)
    elseif not self.cluster:is_admin(uid) then

@@ -33,7 +33,7 @@ local function verify_component(self, args, who, reply)
       return reply { router = name }
    elseif not c or not self.site.topo:is_there(c) then
       return reply(nil, (self.site.topo.node_id[name] and "'%s' is a node: say %s/tx or %s/rx"
-         or "'%s' is no component of the topology"):format(name, name, name))
+         or "component '%s' is not in the topology"):format(name, name, name))
    end
    local set, router = find_set(self, c)
    if set then
@@ -113,7 +113,7 @@ local function list_candidates(self, args)
    if args.router then
       local r = topo.router_id[args.router]
       if not r then
-         return nil, ("'%s' is no router of the topology"):format(tostring(args.router))
+         return nil, ("router '%s' is not in the topology"):format(tostring(args.router))
       end
       names = tables.map(self.agenda:router_nodes(r), function(node) return topo.nodes[node] end)
    end

@@ -98,7 +98,7 @@ end
 
 local function check_number(value, what)
    if type(value) ~= "number" or value ~= value or math.abs(value) == math.huge then
-      error(what .. " is no number", 0)
+      error(what .. " is not a number", 0)
    end
    return value
 end
@@ -112,14 +112,14 @@ end
 
 local function check_list(value, what)
    if type(value) ~= "table" then
-      error(what .. " is no list", 0)
+      error(what .. " is not a list", 0)
    end
    return value
 end
 
 local function check_window(value)
    if math.type(value) ~= "integer" or value < 0 or value > 10000 then
-      error("window is no step", 0)
+      error("window is out of range", 0)
    end
    return value
 end
@@ -164,18 +164,18 @@ end
 local function check_members(topo, list)
    for _, c in ipairs(check_list(list, "members")) do
       if math.type(c) ~= "integer" or not topo.components[c] or not topo:is_link(c) then
-         error("members are no links", 0)
+         error("members are not links", 0)
       end
    end
    if #list > 0 then
       return list
    end
-   return error("members are none", 0)
+   return error("members are missing", 0)
 end
 
 local function unpack_set(self, row, set_of)
    if type(row) ~= "table" then
-      error("a set is no table", 0)
+      error("a set is not a table", 0)
    end
    local part = check_number(row.part, "part")
    local last = check_number_if_any(row.last, "last")
