@@ -17,12 +17,12 @@ local HEAD = [[
 .Sh SYNOPSIS
 .Pa /etc/taut/model.lua
 .Sh DESCRIPTION
-Few sites need this file: every number has a default, and none has to do with a
+Few sites need this file: every number has a default, and none depends on a
 particular site.
-What does is in
+Settings of a site are in
 .Xr taut.lua 5 .
 .Pp
-To change a number, write it, and only it, into
+To change a number, write only this number into
 .Pa /etc/taut/model.lua ,
 in its section:
 .Bd -literal
@@ -30,30 +30,29 @@ diagnosis = { good = 0.8, spell_s = 2 * hours }
 checks = { fresh_h = 4 }
 .Ed
 .Pp
-The form is that of
-.Xr taut.lua 5 ,
-with the same units, and so is who may write it.
+Form, units and permissions are those of
+.Xr taut.lua 5 .
 .Xr tautd 8
-reads the file that stands beside its
+reads the file beside its
 .Pa taut.lua ;
 .Ql model = \(dqFILE\(dq
 in
 .Pa taut.lua
 names another one, and
 .Ql model = { diagnosis = { \&... } }
-has the numbers at once.
+contains the numbers directly.
 .Nm taut Cm config check
-tells whether it is good;
+checks the file;
 .Nm taut Cm config reload
-takes it.
+loads it.
 Numbers of the model in
 .Pa taut.lua
-itself count as well, with a hint in the log.
+itself take effect, too, with a hint in the log.
 .Pp
-Each number is given with its default, its meaning, its unit and range, and why
-the default is what it is.
+Each number has its default, its meaning, its unit and range, and the reason for
+the default.
 .Dq A choice
-says that nobody has measured it; what was measured names the benchmark
+means that it was not measured; a measured number names the benchmark
 .Pq Ql ./quickstart bench NAME
 or the page of the sources.
 .Dq The campaign
@@ -61,7 +60,7 @@ is the simulated machine of
 .Pa doc/campaign.md ,
 on which the numbers of
 .Va diagnosis
-were held against each other.
+were compared.
 ]]
 
 local TAIL = [[
