@@ -1,10 +1,12 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- What tests/architecture runs: each check gives a list of what is wrong.
 local arrows = require "arrows"
+local dead_names = require "dead_names"
 local documents = require "documents"
 local files = require "files"
 local names = require "names"
 local naming = require "naming"
+local prose = require "prose"
 local tree = require "tree"
 
 local CHECKS = {
@@ -25,6 +27,9 @@ local CHECKS = {
    { "a list names every source and test", files.unlisted },
    { "no test asserts nothing with `!`", files.silent },
    { "documents and comments name files that are there", documents.dead },
+   { "documents and comments name modules and functions that are there", dead_names.wrong },
+   { "sentences no longer, and no harder to read, than they were",
+      function() return prose.wrong(tree) end },
    { "tables of modules name modules that are there", documents.modules },
    { "links between documents lead somewhere", documents.links },
    { "doc/tour.md names functions that are there", documents.tour },
@@ -47,6 +52,10 @@ for i, check in ipairs(CHECKS) do
 end
 print "# how Lua is named, and what could be held tighter:"
 for _, line in ipairs(naming.report(tree)) do
+   print(line)
+end
+print "# how prose reads, and what could be held tighter:"
+for _, line in ipairs(prose.report(tree)) do
    print(line)
 end
 print "# modules by how many files use them:"

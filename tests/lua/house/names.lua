@@ -71,7 +71,7 @@ local function is_above(a, b)
    return b:sub(1, #a) == a or a:sub(1, #b) == b
 end
 
---- Two modules of one room with the same noun, one below the other: `sets/words` beside `words`.
+--- Two modules of one room with the same noun, one below the other: `sets/pack` beside `pack`.
 function names.in_lua()
    local seen, wrong = {}, {}
    for _, path in ipairs(tree.files("lua/", "%.lua$")) do

@@ -2,6 +2,8 @@
 --- Is prose read once?  Sentences of documents, man pages and comments that have too many words,
 -- and turns of phrase that no engineer of the field would write.  Each is held by a limit that is
 -- only ever moved towards zero (prose_limits.lua).
+local limits = require "prose_limits"
+
 local prose = {}
 
 prose.MOST_WORDS = 40
@@ -113,6 +115,19 @@ function prose.of_manual(next_line)
    return found.list
 end
 
+-- What stands before and after the first `mark` of a line that is in no string; nil without one.
+local function split_at(line, mark)
+   local first, last = line:find(mark, 1, true)
+   while first do
+      local before = line:sub(1, first - 1)
+      if select(2, before:gsub('\\"', ""):gsub('"', "")) % 2 == 0 then
+         return before, line:sub(last + 1)
+      end
+      first, last = line:find(mark, last + 1, true)
+   end
+   return nil
+end
+
 -- The comment of a line, whether code stands before it, and whether a C comment goes on.
 local function comment_of(path, line, inside)
    if path:find "%.[ch]$" then
@@ -120,15 +135,14 @@ local function comment_of(path, line, inside)
          local text, rest = line:match "^(.-)%*/(.*)$"
          return text or line, false, not rest
       end
-      local before, text = line:match "^(.-)/%*(.*)$"
+      local before, text = split_at(line, "/*")
       if text then
          local closed = text:match "^(.-)%*/"
          return closed or text, before:find "%S" ~= nil, not closed
       end
-      before, text = line:match "^(.-)//(.*)$"
-      return text, before ~= nil and before:find "%S" ~= nil, false
+      return nil, false, false
    elseif path:find "%.lua$" then
-      local before, text = line:match "^(.-)%-%-(.*)$"
+      local before, text = split_at(line, "--")
       return text, before ~= nil and before:find "%S" ~= nil, false
    end
    return line:match "^%s*# (.*)$", false, false
@@ -137,10 +151,15 @@ end
 --- Paragraphs of a source's comments: lines that follow each other, up to an empty one or a tag
 -- of its description (@param …).
 function prose.of_comments(path, next_line)
-   local found, inside, text, is_beside = new_paragraphs(), false, nil, nil
+   local found, inside, was_beside = new_paragraphs(), false, false
    for number, line in next_line do
       local goes_on = inside
-      text, is_beside, inside = comment_of(path, line, inside)
+      local text, is_beside, is_open = comment_of(path, line, inside)
+      inside = is_open
+      if was_beside and not goes_on then
+         found:close()
+      end
+      was_beside = is_beside
       text = text and text:gsub("^[-*!%s]*", ""):gsub("^%-+", "")
       if not text or not text:find "%S" or is_beside and not goes_on then
          found:close()
@@ -167,6 +186,145 @@ function prose.of_file(tree, path)
       return prose.of_comments(path, tree.lines(path))
    end
    return {}
+end
+
+---------------------------------------------------------------- what is measured
+
+-- Areas, each with patterns of its paths; a path is of the first one that fits.
+local AREAS = {
+   { name = "manual", "^doc/[%w._-]+%.[158]$" },
+   { name = "internals", "^doc/internals/" },
+   { name = "documents", "%.md$" },
+   { name = "lua", "^lua/" },
+   { name = "c", "^plugin/", "^wire/", "^advisor/" },
+   { name = "tests", "^tests/" },
+}
+
+local function find_area(path)
+   for _, area in ipairs(AREAS) do
+      for _, pattern in ipairs(area) do
+         if path:find(pattern) then
+            return area.name
+         end
+      end
+   end
+   return nil
+end
+
+-- Turns of phrase that a reader has to turn round again, with what reads well all the same.
+local TURNS = {
+   { " is no %l", but = { "there is no ", "is no longer", "is no more than" } },
+   { " are no %l", but = { "there are no ", "are no longer", "are no more than" } },
+   { " is none%f[%W]", but = { "there is none" } },
+   { " are none%f[%W]", but = { "there are none" } },
+   { "%f[%w]nobody%f[%W]" },
+   { " says so%f[%W]" },
+   { " of what %l" },
+   { " what there is%f[%W]" },
+   { "^Who %l", but = { "?" } },
+   { " is said of " },
+   { " is told%f[%W]" },
+}
+
+local function is_excused(turn, text)
+   for _, good in ipairs(turn.but or {}) do
+      if text:lower():find(good, 1, true) then
+         return true
+      end
+   end
+   return false
+end
+
+--- How many turns of phrase a sentence has that read badly.
+function prose.count_turns(text)
+   local count = 0
+   for _, turn in ipairs(TURNS) do
+      if text:find(turn[1]) and not is_excused(turn, text) then
+         count = count + 1
+      end
+   end
+   return count
+end
+
+-- NEWS.md says what was; others' files are theirs.
+local function is_measured(tree, path)
+   return path ~= "NEWS.md" and not tree.is_given(path) and find_area(path) ~= nil
+end
+
+--- What the tree's prose has too much of.
+-- @param tree tree.lua
+-- @param on_long function(place, words) that is called for each long sentence, or nil
+-- @return map "long AREA" or "turns AREA" → count
+function prose.measure(tree, on_long)
+   local counts = {}
+   for _, area in ipairs(AREAS) do
+      counts["long " .. area.name], counts["turns " .. area.name] = 0, 0
+   end
+   for _, path in ipairs(tree.all) do
+      local paragraphs = is_measured(tree, path) and prose.of_file(tree, path) or {}
+      for _, paragraph in ipairs(paragraphs) do
+         for _, sentence in ipairs(prose.sentences(paragraph)) do
+            local area = find_area(path)
+            local turns = "turns " .. area
+            counts[turns] = counts[turns] + prose.count_turns(sentence.text)
+            if sentence.words > prose.MOST_WORDS then
+               counts["long " .. area] = counts["long " .. area] + 1
+               if on_long then
+                  on_long(("%s:%d"):format(path, sentence.line), sentence.words)
+               end
+            end
+         end
+      end
+   end
+   return counts
+end
+
+--- Holds counts against limits.
+-- @param counts of prose.measure
+-- @param held map of the same names → limit
+-- @return texts about what is worse; texts about limits that could be tightened
+function prose.compare(counts, held)
+   local worse, loose = {}, {}
+   for name, count in pairs(counts) do
+      local limit = held[name] or 0
+      if count > limit then
+         worse[#worse + 1] = ("tests/lua/house/prose_limits.lua: %s: %d, the limit is %d"):format(
+            name, count, limit)
+      elseif count < limit then
+         loose[#loose + 1] = ("%s may be tightened from %d to %d"):format(name, limit, count)
+      end
+   end
+   table.sort(worse)
+   table.sort(loose)
+   return worse, loose
+end
+
+-- Both are asked for, and it is worked out once.
+local measured = {}
+
+local function measure_once(tree)
+   measured[tree] = measured[tree] or prose.measure(tree)
+   return measured[tree]
+end
+
+--- What is worse than its limit.
+-- @param tree tree.lua
+function prose.wrong(tree)
+   return (prose.compare(measure_once(tree), limits))
+end
+
+--- The counts, and which limits could be tightened: lines for a reader.
+function prose.report(tree)
+   local lines, counts = {}, measure_once(tree)
+   for _, area in ipairs(AREAS) do
+      lines[#lines + 1] = ("# %-22s %4d sentences of more than %d words, %4d turns of phrase")
+         :format(area.name, counts["long " .. area.name], prose.MOST_WORDS,
+         counts["turns " .. area.name])
+   end
+   for _, text in ipairs(select(2, prose.compare(counts, limits))) do
+      lines[#lines + 1] = "# tests/lua/house/prose_limits.lua: " .. text
+   end
+   return lines
 end
 
 return prose

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- An administrator who looks at tautd twice a second: watch.lua SOCKET PID FILE, as long as FILE is
--- there.  Each time a line "ms rss_mb lag_s named": how long `taut status` took, tautd's resident
--- memory, how long rows wait for the database, and who status names as
+-- there.  Each time a line "ms rss_mb lag named": how long `taut status` took, tautd's resident
+-- memory, for how many seconds rows wait for the database, and who status names as
 -- attackers, comma between them.
 local json = require "taut.json"
 local sys = require "taut.sys"
