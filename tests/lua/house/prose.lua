@@ -17,19 +17,27 @@ local function ends_sentence(word)
       and not word:find "%.%.%.$"
 end
 
+-- Entries of a list of functions or fields end with a semicolon before the next name.
+local function ends_entry(word, next_word)
+   return word:find ";$" and next_word and next_word:find "^`"
+end
+
 --- Sentences of one paragraph.
 -- @param lines array of { number =, text = }
 -- @return array of { line = of its first word, words =, text = }
 function prose.sentences(lines)
-   local list, sentence = {}, nil
+   local words, list, sentence = {}, {}, nil
    for _, line in ipairs(lines) do
       for word in line.text:gmatch "%S+" do
-         sentence = sentence or { line = line.number, words = 0, text = "" }
-         sentence.words = sentence.words + (word:find "%w" and 1 or 0)
-         sentence.text = sentence.text .. (sentence.text == "" and "" or " ") .. word
-         if ends_sentence(word) then
-            list[#list + 1], sentence = sentence, nil
-         end
+         words[#words + 1] = { text = word, number = line.number }
+      end
+   end
+   for i, word in ipairs(words) do
+      sentence = sentence or { line = word.number, words = 0, text = "" }
+      sentence.words = sentence.words + (word.text:find "%w" and 1 or 0)
+      sentence.text = sentence.text .. (sentence.text == "" and "" or " ") .. word.text
+      if ends_sentence(word.text) or ends_entry(word.text, (words[i + 1] or {}).text) then
+         list[#list + 1], sentence = sentence, nil
       end
    end
    list[#list + 1] = sentence
@@ -95,12 +103,17 @@ for word in ([[Nm Fl Ar Cm Op Pa Xr Sx Ev Em Sy Li Va Vt Fn Dq Sq Ql Pq Po Pc Ns
    WITHIN[word] = true
 end
 
---- Paragraphs of a man page in mdoc.
+--- Paragraphs of a man page in mdoc, without the commands of its synopsis.
 function prose.of_manual(next_line)
-   local found, is_code = new_paragraphs(), false
+   local found, is_code, is_synopsis = new_paragraphs(), false, false
    for number, line in next_line do
       local macro, text = line:match "^%.%s*(%a+)%s*(.*)$"
-      if macro == "Bd" or macro == "Ed" then
+      if macro == "Sh" then
+         is_synopsis = text == "SYNOPSIS"
+      end
+      if is_synopsis then
+         found:close()
+      elseif macro == "Bd" or macro == "Ed" then
          is_code = macro == "Bd"
          found:close()
       elseif WITHIN[macro] and not is_code then

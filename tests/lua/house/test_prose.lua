@@ -35,6 +35,11 @@ function tests.test_sentences_end_with_a_stop()
       { 3, 6, 4, 4, "Three." })
 end
 
+function tests.test_entries_of_a_list_are_read_one_by_one()
+   local line = { number = 1, text = "`a(x)` does this; `b(x)`: that; and more." }
+   lu.assertEquals(describe { { line } }, { "1:3", "1:4" })
+end
+
 function tests.test_markdown_has_paragraphs_items_and_cells()
    lu.assertEquals(describe(prose.of_markdown(each_line [[
 # A heading
