@@ -219,7 +219,7 @@ static void fill(struct taut_mads *mads)
 /* ---- receiving ---- */
 
 /* The request that 'bytes' is the answer to, or that is handed back; NULL if
- * nobody waits for it any more. */
+ * nothing waits for it any more. */
 static struct slot *find_slot(struct taut_mads *mads, const uint8_t *bytes,
                               int status)
 {

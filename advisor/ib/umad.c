@@ -104,7 +104,7 @@ static struct taut_umad *new_umad(void)
     if (umad == NULL)
         return NULL;
     umad->fd = -1;
-    /* umad_size() is known only once the port is open, and is no more. */
+    /* umad_size() is known only while the port is open. */
     umad->in = calloc(1, sizeof(struct ib_user_mad) + BUFFER_BYTES);
     umad->out = calloc(1, sizeof(struct ib_user_mad) + TAUT_MAD_BYTES);
     if (umad->in != NULL && umad->out != NULL)

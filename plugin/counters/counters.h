@@ -5,7 +5,7 @@
  * device, the RDMA port, the Slingshot adapter, the Cray router, the PCI
  * Express link.  Names are those of lua/taut/events/counters/, which says what
  * each means.  A file here can be a command to firmware, or wait for a lock:
- * reader.h reads them so that nobody waits for one for long. */
+ * reader.h reads them so that no one waits for one for long. */
 #ifndef TAUT_PLUGIN_COUNTERS_COUNTERS_H
 #define TAUT_PLUGIN_COUNTERS_COUNTERS_H
 

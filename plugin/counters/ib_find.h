@@ -27,7 +27,7 @@ int taut_ib_parse_address(const char *text, char guid[TAUT_IB_GUID]);
 int taut_ib_parse_gid(const char *text, char guid[TAUT_IB_GUID]);
 
 /* The GUID of a port of a device, out of its first GID.
- * Returns 0, or -1: it is none of InfiniBand or Omni-Path. */
+ * Returns 0, or -1: it is not one of InfiniBand or Omni-Path. */
 int taut_ib_guid_at(struct taut_counters *c, int root_fd, const char *device,
                     int port, char guid[TAUT_IB_GUID]);
 

@@ -204,7 +204,7 @@ static void warn_stderr(const char *text)
     fprintf(stderr, "taut: %s; ignored\n", text);
 }
 
-/* What was printed has to have arrived; a reader that has gone is no error. */
+/* Output must have been written; a reader that has gone is not an error. */
 static int check_output(int rc)
 {
     errno = 0;

@@ -42,7 +42,7 @@ static int close_others(posix_spawn_file_actions_t *actions)
 }
 #else
 /* glibc before 2.34: name each one that is open now.  Closing one that is
- * not open (the directory's own) is no error there. */
+ * not open (the directory's own) is not an error there. */
 static int close_others(posix_spawn_file_actions_t *actions)
 {
     DIR *dir = opendir("/proc/self/fd");

@@ -4,7 +4,7 @@
  *
  * With launch=aprun, on a front end over ALPS, it does so from slurmstepd of
  * the batch script instead, by way of taut-alps: in the prolog the reservation
- * is not confirmed yet, and SLURMD_NODENAME is no node of the job.
+ * is not confirmed yet, and SLURMD_NODENAME is not a node of the job.
  *
  * A job never suffers from Taut, so the hooks return 0 whatever happens:
  * Slurm before 25.05 fails a prolog for a negative return, later releases
@@ -307,7 +307,7 @@ out:
     return 0;
 }
 
-/* srun, sbatch and salloc say what is wrong and go on: what is no pattern
+/* srun, sbatch and salloc say what is wrong and go on: what is not a pattern
  * steers nothing. */
 static int on_comm(int val, const char *optarg, int remote)
 {

@@ -231,7 +231,7 @@ static bool ask_token(struct taut_receiver *r, struct taut_stranger *s,
 }
 
 /* Time runs out only where room is wanted: a sender that was held up between
- * its connection and its token is no stranger. */
+ * its connection and its token is not a stranger. */
 static void ask_strangers(struct taut_receiver *r, int64_t now_ns)
 {
     int64_t late_ns = r->stranger_count == TAUT_PENDING_MAX ? now_ns : -1;

@@ -236,7 +236,7 @@ static void mark(struct run *run, const struct taut_endpoint *ep,
 }
 
 /* What senders that ended shortly before had on the way still leaves the
- * port, and is no stranger's. */
+ * port, and is not a stranger's. */
 static int64_t slack(const struct run *run, const struct slot *slot)
 {
     int64_t bytes = SLACK_BYTES;

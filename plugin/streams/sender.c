@@ -261,7 +261,7 @@ static void send_token(struct taut_sender *s, struct taut_sender_stream *st)
         fail(s, "send to", errno);
 }
 
-/* Whoever says something else, or hangs up, is no receiver of this test. */
+/* Whoever says something else, or hangs up, is not a receiver of this test. */
 static void take_answer(struct taut_sender *s, struct taut_sender_stream *st)
 {
     unsigned char answer[TAUT_TOKEN];

@@ -42,7 +42,7 @@
 #include <unistd.h>
 
 enum { MOST = 256, PORT = 7300, SIDES = 6, CHUNK = 1 << 16 };
-/* Of a connection: a message fits, so that nobody wakes up in its middle. */
+/* Of a connection: a message fits, so that no one wakes up in its middle. */
 enum { ROOM = 1 << 18 };
 enum { NONE = -1, COMING = -2 }; /* connections that are not there */
 

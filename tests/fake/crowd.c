@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Somebody without privileges who calls whatever listens at an address of his
- * own node, so that nobody else finds room in its queue.
+ * own node, so that no one else finds room in its queue.
  *
  *   fake-crowd ADDRESS
  *

@@ -99,7 +99,7 @@ static void read_options(int argc, char *argv[])
     }
 }
 
-/* "0" is no port to taut_address_parse, so this one is set afterwards. */
+/* "0" is not a port to taut_address_parse, so this one is set afterwards. */
 static int open_listener(void)
 {
     struct taut_address addr;

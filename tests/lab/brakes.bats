@@ -31,7 +31,7 @@ kill_tautd() {
     lab daemon stop tautd || true
 }
 
-# unreadable: what is in the database is none any more
+# unreadable: the file is not a database any more
 unreadable() { lab exec bash -c 'rm -f /var/lib/taut/taut.db-*; echo "no database" >/var/lib/taut/taut.db'; }
 
 @test "brakes: observe holds through kill -9" {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # time limit: 900 s
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Nothing is degraded, but the network is busy: nobody is drained, and nothing
+# Nothing is degraded, but the network is busy: no node is drained, and nothing
 # is called slow.
 
 load lib/tests.bash

@@ -333,7 +333,7 @@ static int ask_size(lua_State *L)
 
 /* ---- changes ---- */
 
-/* e:unknown(c, yes): nobody knows what c carries; or it is known now */
+/* e:unknown(c, yes): it is not known what c carries; or it is known now */
 static int set_unknown(lua_State *L)
 {
     struct taut_evidence *e = taut_self_evidence(L);

@@ -200,7 +200,7 @@ struct restored {
 };
 
 /* From its 'on', 'acks' and 'runs', which are at 3, 4 and 5.  Returns false
- * where a component is none of the machine's. */
+ * where a component is not one of the machine's. */
 static bool read_on(lua_State *L, const struct taut_graph *g,
                     struct restored *r)
 {

@@ -288,8 +288,8 @@ static bool has(lua_State *L, enum field f)
     return is_true;
 }
 
-/* Is the table on the top one stream alone, of which nobody knows which link of
- * a set it took? */
+/* Is the table on the top one stream alone, of which it is not known which link
+ * of a set it took? */
 static bool is_lone_flow(lua_State *L, const struct taut_measured *t)
 {
     return t->streams == 1 && !t->by_loss && whole(L, F_SENDERS, 1) == 1 &&

@@ -33,7 +33,7 @@ static const char *plan_refused(struct taut_evidence *e,
                : "twice";
 }
 
-/* Is it one stream alone, of which nobody knows which link of a set it took? */
+/* Is it one stream alone that took an unknown link of a set? */
 static bool is_lone_plan_flow(lua_State *L, const struct taut_lua_test *p)
 {
     bool is_lone = p->streams == 1 && p->senders <= 1 && p->group == 0 &&

@@ -124,7 +124,7 @@ static int no_memory(lua_State *L)
     return luaL_error(L, "out of memory while looking for a route");
 }
 
-/* h->route is the route; not to have one is no error, not to know is. */
+/* h->route is the route; not to have one is not an error, not to know is. */
 static bool has_route(lua_State *L, struct taut_lua_graph *h, uint32_t r,
                       uint32_t s, uint32_t dst)
 {

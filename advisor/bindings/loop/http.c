@@ -213,7 +213,7 @@ static struct bufferevent *new_connection(struct event_base *base, void *arg)
 }
 
 /* A field "name" with an end of a connection as "1.2.3.4:567"; none where it
- * is no address. */
+ * is not an address. */
 static void set_address(lua_State *L, const char *name, int fd,
                         int (*get)(int, struct sockaddr *, socklen_t *))
 {

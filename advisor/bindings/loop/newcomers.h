@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Connections of which nobody knows yet who is at the other end.
+/* Connections of which it is not known yet who is at the other end.
  *
  * Any process that reaches the port can open them, so they never stand in
  * the way of others: each address has so many at once, and where one has to

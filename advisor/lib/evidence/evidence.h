@@ -366,7 +366,7 @@ uint32_t taut_evidence_alike(const struct taut_evidence *e, uint32_t c,
 
 /* ---- changes ---- */
 
-/* It is always news when touched; nobody knows what it carries. */
+/* It is always news when touched; it is not known what it carries. */
 void taut_evidence_watch(struct taut_evidence *e, uint32_t c, bool yes);
 void taut_evidence_unknown(struct taut_evidence *e, uint32_t c, bool yes);
 

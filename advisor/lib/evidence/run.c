@@ -295,7 +295,7 @@ void taut_run_clear_until(struct taut_evidence *e, uint32_t c, double time)
         count_anew(e->of[c].run);
 }
 
-/* Of one component; what it was cleared of later is no news, and speaks
+/* Of one component; what it was cleared of later is not news, and speaks
  * against nobody through it. */
 static int put_back(struct taut_evidence *e, struct taut_low *low,
                     const struct taut_shown *on, bool in_run)

@@ -10,7 +10,7 @@
 #define TRIES 24     /* far ends looked at, where no neighbour takes part */
 
 /* A good one leaves u by another link than l, does not meet c, is short, and
- * has no suspect on it.  Sets are out: nobody knows which of their links the
+ * has no suspect on it.  Sets are out: it is not known which of their links the
  * test takes. */
 static bool is_beside(const struct taut_board *b, uint32_t u, uint32_t l,
                       uint32_t c)

@@ -18,8 +18,8 @@
  *   users[c] on W     0                   0 (so no ACK either)
  *   users[c] on V     any                 0 but for ACK
  *
- * W and V have every member of a set: nobody knows which one the test takes.  A
- * test goes into the first phase that has room, at the cost of one look at W
+ * W and V have every member of a set: it is not known which one the test takes.
+ * A test goes into the first phase that has room, at the cost of one look at W
  * and V for each phase before. */
 #include <config.h>
 

@@ -8,7 +8,7 @@
 --   time 1700000000.500                          … when it was this time
 --
 -- After a boot it is the wall clock's again, but never before what was kept.  Where the wall clock
--- is off by little, Taut's time follows it, slowly enough for nobody to notice.
+-- is off by little, Taut's time follows it, slowly enough for no one to notice.
 local loop = require "taut.loop"
 local sys = require "taut.sys"
 

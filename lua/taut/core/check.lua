@@ -238,7 +238,7 @@ end
 -- @param job of Check:job
 -- @param node its number
 -- @param hello of it, with its budget_ms
--- @return { session = nil where nothing is due }; nil: it is none of the job's
+-- @return { session = nil where nothing is due }; nil: it is not one of the job's
 function Check:group(job, node, hello)
    local first, last = find_group_bounds(job.nodes, node, self.checks.group)
    local group = first and job.groups[first]

@@ -243,7 +243,7 @@ local function run_daemon(conf, argv)
    local self = { status = 0, conf = conf, folder = folder, argv = argv, journal = journal.new() }
    clock.open(folder .. "/clock") -- before anything asks what time it is
    clock.follow()
-   -- of a server nobody knows yet whether there was a tautd before
+   -- of a server it is not known yet whether there was a tautd before
    self.kept = switches.look(folder .. "/brakes", conf.store and folder or conf.database)
    if not conf.controllers then
       begin_journal(self)

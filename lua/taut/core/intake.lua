@@ -141,8 +141,8 @@ local function note_stranger(self, greeting, from, sealed)
    end
 end
 
--- May this node, or whoever calls from there while nobody knows whose address it is, say one more?
--- A name that neither Slurm nor the topology has is nobody's.
+-- May this node, or whoever calls from there while it is not known whose address it is, say one
+-- more? A name that neither Slurm nor the topology has is nobody's.
 local function has_share_left(self, conn, greeting, is_vouched)
    if not self.cluster.nodes[greeting.node] and not self.site.topo.node_id[greeting.node] then
       return false, ("HELLO: Slurm and the topology have no node %s"):format(

@@ -135,7 +135,7 @@ end
 
 -- What others keep, by names.
 local function restore_others(parts, kept, settings, names)
-   -- without the list of drains no cap holds, and nobody is drained
+   -- without the list of drains no cap holds, and no node is drained
    if not (kept.errors.drained or kept.errors.drains or kept.errors.settings) then
       parts.act:restore(kept.drained, kept.drains, settings.policy_stops, settings.alerts, names)
    end

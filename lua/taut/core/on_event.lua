@@ -2,7 +2,7 @@
 --- The site's own program (`policy.on_event`): told what happens, one event at a time.
 --
 -- Each event is one JSON object on its stdin.  It runs as another user where tautd is root, has no
--- environment, no output and 10 s; nobody waits for it, and while one runs the next wait in a
+-- environment, no output and 10 s; nothing waits for it, and while one runs the next wait in a
 -- queue, of which the oldest go first when it is full.
 local loop = require "taut.loop"
 local notice = require "taut.policy.notice"

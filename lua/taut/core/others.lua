@@ -66,7 +66,7 @@ local function find_seen_again(self, test)
    return nil
 end
 
--- A link that is called slow, and nobody knows yet whether by itself.
+-- A link that is called slow, and it is not known yet whether by itself.
 local function is_unexplained(self, component)
    return self.site.topo:is_link(component) and self.diagnosis:is_decided(component)
       and not self.excluded[component]

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Messages that were not taken: counted, and logged at most once in LOG_S seconds, so that nobody
+--- Messages that were not taken: counted, and logged at most once in LOG_S seconds, so that no one
 -- can fill the log.  The last of a burst is logged when that time is over.
 local loop = require "taut.loop"
 local sys = require "taut.sys"

@@ -291,7 +291,7 @@ local function read_result(peer, bytes)
    return result.read(r, peer.version)
 end
 
--- The peer of this connection; one without tests is none any more.
+-- The peer of this connection; one without tests is not a peer any more.
 local function find_peer(session, conn)
    local n = session.of_conn[conn]
    return n and session.peers[n]

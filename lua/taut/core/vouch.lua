@@ -49,7 +49,7 @@ end
 ---------------------------------------------------------------- addresses
 
 -- The nodes of a session that spoke from elsewhere are left out.
--- @return array of those of which nobody knows yet where they are; whether all of the others
+-- @return array of those of which it is not known yet where they are; whether all of the others
 --   brought what vouches for the job, too
 local function leave_out_strangers(self, session)
    local unknown, is_job_sure = {}, true

@@ -78,8 +78,9 @@ local function crowded(t, recv)
       t.dst_name, n, full and ", and more found no room" or "") or nil
 end
 
--- What others sent beside a test, in words, or nil.  A low figure then speaks against nobody, as it
--- does where its ends were idle; a good one stands: neither makes a stream faster than the route.
+-- What others sent beside a test, in words, or nil. A low figure then speaks against no component,
+-- as it does where its ends were idle; a good one stands: neither makes a stream faster than the
+-- route.
 local function met_others(t, seen)
    for name, port in pairs { [t.dst_name] = seen.dst, [t.src_name] = seen.src } do
       if port.has_others then
@@ -127,7 +128,7 @@ end
 -- component's capacity is left ("visible below 52 %"), and good otherwise.
 -- @param c component on the test's route
 -- @param s settings: the `diagnosis` section
--- @return 0 … good; nil when the test does not surely cross c, or nobody knows what c carries
+-- @return 0 … good; nil when the test does not surely cross c, or it is not known what c carries
 function judge.visible(t, c, topo, s)
    if topo.open and topo.open[c] then
       return nil
@@ -182,8 +183,8 @@ local function latency(t, send, recv, s)
    return t
 end
 
--- A test over something of which nobody knows yet what it carries: below what the rest of the way
--- would let through it speaks against nobody, but it tells what there is.
+-- A test over something of which it is not known yet what it carries: below what the rest of the
+-- way would let through it speaks against nobody, but it tells what there is.
 local function judge_open(t, open, topo, is_good)
    if not t.why and is_good then
       t.class = "good"

@@ -155,7 +155,7 @@ end
 
 ---------------------------------------------------------------- questions
 
---- Is a component one of which nobody knows what it carries?
+--- Is a component one whose capacity is not known?
 function Learned:is_open(component)
    return self.of[component] ~= nil and not self.of[component].Bps
 end

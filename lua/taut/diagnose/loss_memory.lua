@@ -119,7 +119,7 @@ local function unpack_verdict(record, context)
    end
 end
 
--- What a test crossed, by today's numbers; nil where something of it is no more.
+-- What a test crossed, by today's numbers; nil where something of it no longer exists.
 local function renumber_crossed(list, context)
    local on = {}
    for i, c in ipairs(tables.or_empty(list)) do

@@ -43,7 +43,7 @@ end
 
 ---------------------------------------------------------------- back
 
---- Raise an error where one of these fields is no number.
+--- Raise an error where one of these fields is not a number.
 function low_tests.check_numbers(fields, names)
    for _, name in ipairs(names) do
       if type(fields[name]) ~= "number" then
@@ -59,7 +59,7 @@ local function number_or(value, fallback)
    return fallback
 end
 
--- What pack made of a map; components that are none any more are left out.
+-- What pack made of a map; components that no longer exist are left out.
 local function restore_map(list, topo, map)
    local out = {}
    list = tables.or_empty(list)

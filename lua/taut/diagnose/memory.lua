@@ -166,7 +166,7 @@ local function unpack_spent(list, context)
    return nil
 end
 
--- A table with these numbers, or nil where it is none.
+-- A table with these numbers, or nil where it is not one.
 local function check_table(numbered, names)
    if type(numbered) == "table" then
       check_numbers(numbered, names)

@@ -58,7 +58,7 @@ function queries:seen(component)
    return self.evidence:seen(component)
 end
 
---- Bytes per second that a component is expected to carry; nil while nobody knows.
+--- Bytes per second that a component is expected to carry; nil while it is not known.
 function queries:capacity(component)
    return self.topo:known_capacity(component)
 end
@@ -154,7 +154,7 @@ function queries:wide()
    return self.machine_wide
 end
 
---- Tests that are no evidence: why → how many.
+--- Tests that are not evidence: why → how many.
 function queries:refusals()
    return self.refused
 end

@@ -290,7 +290,7 @@ local function judge_component(self, component, now, changes)
    return true
 end
 
--- The strongest case first: what it explains speaks against nobody else.
+-- The strongest case first: what it explains speaks against no other component.
 local function sort_by_score(self, list)
    local score = {}
    for _, c in ipairs(list) do

@@ -91,7 +91,7 @@ function throttle.find(context)
          list[#list + 1] = { group = g.group, nodes = g.tested, low = g.low, best = g.best }
       end
    end
-   -- all of the machine at once is no cabinet: the network is busy, or the expectation is wrong
+   -- all of the machine at once is not a cabinet: the network is busy, or the expectation is wrong
    local many = tables.size(groups)
    if many > 2 and #list > many / 2 then
       return json.array {}

@@ -149,7 +149,7 @@ end
 
 local WATCHED = 4
 
---- Components that are no suspects, but whose last test was low, of those that were low last: the
+--- Components that are not suspects, but whose last test was low, of those that were low last: the
 -- longest runs first.
 -- @return array of { component }
 function wants.watched(self)

@@ -22,7 +22,7 @@ Events.__index = Events
 local LINES = 20 -- in the log, of one batch
 
 -- What one observation leaves of a component: a PCIe link takes only what the network has more of.
--- Where nobody knows what the network has, that is what it says of itself.
+-- Where it is not known what the network has, that is what it says of itself.
 local function find_capacity_left(observation, capacity)
    if observation.have_Bps and observation.left and observation.left < 1
       and capacity < math.huge then
@@ -267,7 +267,7 @@ local function repair_restored(evidence)
    return evidence
 end
 
--- One row; of a component that is called otherwise, or is no more, it is written anew.
+-- One row; of a component that is called otherwise, or no longer exists, it is written anew.
 local function restore_evidence(self, row, name)
    local now = name(row.component)
    local c, e = self.topo.component_id[now or ""], json.decode(row.data)

@@ -181,7 +181,7 @@ end
 --- A transaction failed: what is at hand of readings may be undone.
 keep.forget = held.forget
 
--- Rows of a batch that are no rows of one table: name → fn(sql, row).
+-- Rows of a batch that are not rows of one table: name → fn(sql, row).
 keep.special = {
    forget_drained = function(sql, row) sql.run("DELETE FROM drained WHERE node = ?", row.node) end,
    forget_evidence = function(sql, row)

@@ -32,7 +32,7 @@ local function find_port(topo, router, port)
    return nil
 end
 
--- A node's tx and rx; of several rails nobody knows which is meant.
+-- A node's tx and rx; of several rails it is not known which is meant.
 local function list_endpoints(topo, node)
    if topo.node_id[node] and (topo.rails or 1) == 1 then
       return { node .. "/tx", node .. "/rx" }

@@ -65,12 +65,12 @@ function lane.of_codes(codes)
    return info
 end
 
---- Lanes of a port's active width; nil for a code that is none.
+--- Lanes of a port's active width; nil for a code that is not valid.
 function lane.width(port)
    return WIDTH[port.info[WIDTH_ACTIVE]]
 end
 
---- Its active speed: an entry of SPEEDS; nil for a code that is none.
+--- Its active speed: an entry of SPEEDS; nil for a code that is not valid.
 function lane.speed(port)
    local ext = port.info[EXT_ACTIVE]
    if ext ~= 0 then

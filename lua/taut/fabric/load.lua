@@ -18,7 +18,7 @@ local function bandwidth(port)
    return lane.bandwidth(lane.width(port), lane.speed(port))
 end
 
--- What left through a port, in bytes per second; nil where nobody knows.
+-- What left through a port, in bytes per second; nil where it is not known.
 local function rate_of(port, before, window)
    local sent = port.counters64[COUNTER]
    local g = before and window.seconds and window.seconds > 0 and not window.booted

@@ -58,7 +58,7 @@ local function add_window(observation, window)
    return observation
 end
 
---- Growth of a counter; nil when it is none to keep: within its limits, or of a counter that by
+--- Growth of a counter; nil when it is not one to keep: within its limits, or of a counter that by
 -- itself means nothing.
 -- @param grown of growth.of, with class and limit of counters.judge
 function observe.counter(port, name, grown, window)
@@ -75,7 +75,7 @@ function observe.counter(port, name, grown, window)
    return add_window(o, window)
 end
 
---- A fault that began to stand; nil for a finding that is no evidence.
+--- A fault that began to stand; nil for a finding that is not evidence.
 function observe.fault(fabric, finding, window)
    local what = WHAT[finding.kind]
    local node = what and fabric.by_guid[finding.guid]

@@ -12,7 +12,7 @@ local watch = {}
 local SOURCE = "ib_port"
 local RECENT = 1000 -- observations that the state keeps
 
--- Only error counters are kept: traffic is no growth that anybody waits for.
+-- Only error counters are kept: traffic is not growth that anybody waits for.
 local function errors_only(values)
    local kept = {}
    for name, v in pairs(values) do

@@ -6,7 +6,7 @@ local memory = {}
 
 local AS_THEY_ARE = { node = tostring, name = tostring }
 
--- A drain of a component that is no more has its old name.
+-- A drain of a component that no longer exists has its old name.
 local function now_called(drain, names)
    if type(drain) == "table" and type(drain.component) == "string" then
       drain.component = names.name(drain.component) or drain.component

@@ -64,7 +64,7 @@ function notice.of(event, cluster)
    return out
 end
 
---- It as JSON; what is no text of UTF-8 (a line of a log may hold anything) comes with question
+--- It as JSON; what is not a text of UTF-8 (a line of a log may hold anything) comes with question
 -- marks.
 function notice.text(event)
    local text = json.encode(event)

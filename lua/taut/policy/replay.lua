@@ -18,7 +18,7 @@ local function decoded_row(row, decode)
    return type(e) == "table" and e or {}
 end
 
--- A verdict row as policy.decide wants it; nil when it is none that stands.
+-- A verdict row as policy.decide wants it; nil when it is not one that stands.
 local function verdict_of(options, row)
    local c = options.topology.component_id[row.component]
    if not c or not verdicts.is_verdict(row.state) then

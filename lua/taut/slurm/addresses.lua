@@ -147,7 +147,7 @@ end
 --- May a message that says it is of this node come from there?
 -- @param name node
 -- @param peer address and port, as the connection has them
--- @return true; nil: nobody knows yet; or false and what to say
+-- @return true; nil: it is not known yet; or false and what to say
 function Addresses:check(name, peer)
    local host = host_of(peer)
    if self.any or is_here(host) then
@@ -240,7 +240,7 @@ function Addresses:is_roots(peer)
       " taut.lua(5))"):format(port or "?", wire.USER_PORT)
 end
 
---- Is whoever calls from there on one of these hosts?  tautd's own is none of them by itself: any
+--- Is whoever calls from there on one of these hosts? tautd's own is not one of them by itself: any
 -- user there may send a credential that root of a node has made.
 -- @param list names or addresses, as a host list, or false for none
 -- @param peer address and port, as the connection has them

@@ -19,7 +19,7 @@ local ENOUGH = 2 -- nodes besides one itself show where a rail is
 local MISFIT_S = 60 -- a node that says something else each time is said no more often
 local ODD_S = 600 -- a node that names what is none of its addresses is told of so long
 
--- Bytes of an address; nil where it is none, not of one host, or of the loopback.
+-- Bytes of an address; nil where it is not one, not of one host, or of the loopback.
 local function bytes_of(host)
    local bytes = sys.address_bytes(host)
    local first = bytes and bytes:byte() or 0

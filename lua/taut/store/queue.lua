@@ -41,7 +41,7 @@ local function note_entry(entry)
    q.rows, q.bytes = q.rows + entry.rows, q.bytes + entry.bytes
 end
 
--- A line that is no batch, of a machine that stopped while it was written for instance.
+-- A line that is not a batch, of a machine that stopped while it was written for instance.
 local function look_at(number, offset, line)
    local batch = json.decode(line)
    if type(batch) == "table" and type(batch.rows) == "table" and type(batch.place) == "table" then

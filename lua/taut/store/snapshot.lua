@@ -98,7 +98,7 @@ local function write_components(self, slice, to)
    end
 end
 
--- One slice of nodes; `heard` alone is no reason to write it.
+-- One slice of nodes; `heard` alone is not a reason to write it.
 local function write_nodes(self, slice, is_last)
    local first, nodes = (slice - 1) * SLICE + 1, #self.site.topo.nodes
    if self.booted_in[slice] or is_last then

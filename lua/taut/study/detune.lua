@@ -6,7 +6,7 @@ local time = require "taut.study.time"
 
 local detune = {}
 
---- Shares that are looked at where nobody says.
+--- Shares that are looked at if not given.
 detune.shares = { 0.25, 0.5, 0.75, 1 }
 
 local MOST_STEPS = 60 -- of a bisection

@@ -10,7 +10,7 @@ local pattern = require "taut.place.pattern"
 
 local links = {}
 
---- Shares that are looked at where nobody says.
+--- Shares that are looked at if not given.
 links.shares = { 0.05, 0.10, 0.15, 0.20, 0.25, 0.30 }
 
 local NAMED = 3 -- pairs without a way that are kept of a cell

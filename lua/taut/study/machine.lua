@@ -10,7 +10,7 @@ Machine.__index = Machine
 -- Kinds of links between the groups of a dragonfly.
 local GLOBAL = { global = true, blue = true }
 
--- Kinds of study in which these alone fail where nobody says which.
+-- Kinds of study in which these alone fail if not given which.
 local BETWEEN = { groups = true, gates = true }
 
 local builders = {}

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which components are slow, by an audit's own tests.
 --
--- A low test that was well when measured again speaks against nobody; the others speak against
--- what is on their route (and, where nearly nothing arrived, on that of the acknowledgements) and
--- was cleared by no test.  Greedily the component that explains most of them is named, together
--- with those it cannot be told from.
+-- A low test that was well when measured again speaks against no component; the others speak
+-- against what is on their route (and, where nearly nothing arrived, on that of the
+-- acknowledgements) and was cleared by no test.  Greedily the component that explains most of them
+-- is named, together with those it cannot be told from.
 --
 -- Where routes are hashed or adaptive a stage is a set of links.  It is accused as a whole, as if
 -- it were one component, and no test clears it: the next stream may take another member.

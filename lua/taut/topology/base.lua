@@ -341,7 +341,7 @@ function Base:hashes(_)
    return self.is_hashed
 end
 
---- Do switches choose a link of the set that component c is in anew, so that nobody can ask for it?
+--- Do switches choose a link of the set that component c is in anew, so that no one can ask for it?
 function Base:adapts(_)
    return self.is_adaptive
 end

@@ -68,7 +68,7 @@ local function more_loaded(self, before, now)
 end
 
 -- In the order of the routers, whichever way and on however many threads they were walked.  That
--- there is none between parts which no link joins is no news.
+-- there is none between parts which no link joins is not news.
 local function unroutable(self, pairs_lost)
    local list, last, part = {}, {}, islands.of(self).of_router
    table.sort(pairs_lost, function(one, other)

@@ -80,7 +80,7 @@ function Shape:spec(nodes)
 end
 
 --- Nodes of a regular model: as many names as there are places.
--- @param conf `nodes` (host list), `service` (host list of those among them that are no nodes of
+-- @param conf `nodes` (host list), `service` (host list of those among them that are not nodes of
 --   the machine but take a place), `capacity`
 -- @param places how many
 -- @param what words for what makes the places
@@ -171,7 +171,7 @@ end
 -- @param conf has `capacity`: one number for all, or a table by kind, `link` standing for every
 --   link that is not named
 -- @param kind "tx", "rx" or a kind of link
--- @return bytes per second, unknown.CABLE where nobody says, or nil and what was expected
+-- @return bytes per second, unknown.CABLE if not given, or nil and what was expected
 function shape.capacity(conf, kind)
    local c = conf.capacity
    local v = type(c) == "number" and c or

@@ -39,7 +39,7 @@ local function fitting_member(topo, index, before, after)
 end
 
 -- Links that were seen one after the other, and do not meet: one of their routers answered as
--- another, or the way changed meanwhile.  Nobody knows which.
+-- another, or the way changed meanwhile.  It is not known which.
 local function drop_torn(topo, asked, way)
    for i = 2, asked.n - 2 do
       local a, b = way[i], way[i + 1]
@@ -53,7 +53,7 @@ end
 --- What is known of a way.
 -- @param asked of ways.of
 -- @param shown by stage the component that a trace saw there, or false; nil: nobody asked
--- @return array by stage: the component that the flow crossed, false where nobody knows; whether
+-- @return array by stage: the component that the flow crossed, false where it is not known; whether
 --   all of it is known
 function ways.known(topo, asked, shown)
    local way, missing = {}, 0

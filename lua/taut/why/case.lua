@@ -26,7 +26,7 @@ local LONG_S = 7 * 86400 -- jobs that ended so much later are not looked for
 local TESTS = 10000
 local LATELY, LATELY_S = 100, 7 * 86400 -- jobs, of any user, whose counters are a measure
 
---- Node numbers of a host list; nil where one is none of the topology's.
+--- Node numbers of a host list; nil where one is not one of the topology's.
 function case.numbers_of(topo, text, most)
    local names = hostlist.expand(text or "", most or 1 << 20)
    if not names or #names == 0 then

@@ -50,7 +50,7 @@ function earlier.of_class(rows)
       most = numbers.quantile(list, 0.9) } or nil
 end
 
--- Of one that runs nobody knows how much it will move: all.
+-- Of one that runs it is not known how much it will move: all.
 local function alike_runs(rows, bytes, is_running)
    local list = {}
    for _, r in ipairs(rows) do

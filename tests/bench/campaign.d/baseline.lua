@@ -18,7 +18,7 @@ local MOST_WANTS = 50 -- a plan has room for no more
 local ROUTINE_S = 7200 -- between two routine tests of idle nodes
 
 -- How many of a plan's own streams use each component in each phase.  Of a set one is taken, and
--- nobody knows which.
+-- it is not known which.
 local function count_users(list)
    local phases = {}
    for _, r in ipairs(list) do

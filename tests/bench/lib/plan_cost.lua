@@ -132,7 +132,7 @@ local function tell()
    table.sort(told, function(a, b) return a.component < b.component end)
 end
 
--- A new suspect now and then; one that was tested enough is none any more.
+-- A new suspect now and then; one that was tested enough is not one any more.
 local function note(tests, now, suspecting)
    local events = {}
    for _, t in ipairs(tests) do

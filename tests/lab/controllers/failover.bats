@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Two controllers, one memory: a slurmctld and a tautd on each of two hosts, a
 # database on a third.  Whatever falls out, one tautd acts and no more, jobs
-# start, nobody is drained twice, and nothing that was acknowledged is gone.
+# start, no node is drained twice, and nothing that was acknowledged is gone.
 
 SCENE_DIR=${BATS_TEST_DIRNAME%/controllers}
 load ../lib/tests.bash

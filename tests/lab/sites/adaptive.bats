@@ -52,7 +52,7 @@ only_the_cable() {
 @test "tests name the set, a sweep's counters the cable; a node that hangs on one is drained" {
     ib_up '[0] = "adaptive"'
     one_of_set leaf2/4 'one of 2 links of leaf2 is slow'
-    # what would tell them apart is no address
+    # what would tell them apart is not an address
     prints 'is adaptive: 16 links are tested in 8 sets only' taut doctor
     prints 'a service level with tables for tests' taut links
     prints '`taut fabric errors`' taut repair leaf2

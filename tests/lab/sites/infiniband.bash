@@ -6,7 +6,8 @@
 # shellcheck source=/dev/null
 . "$(dirname "${BASH_SOURCE[0]}")/../../system/ibsim.bash"
 
-# Where the tools and the subnet manager sit: an administration host of a leaf's, which is no node.
+# Where the tools and the subnet manager sit: an administration host of a leaf's, which is not a
+# node.
 IB_ADMIN=H-000000000000ad00
 
 # ib_missing: what a lab with ibsim lacks here

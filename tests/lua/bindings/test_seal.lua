@@ -42,7 +42,7 @@ function tests.test_refuses_everything_else()
   end
 end
 
--- A PLAN of one version is none of another, nor one of a version that is to come.
+-- A PLAN of one version is not one of another, nor one of a version that is to come.
 function tests.test_each_version_seals_otherwise()
   local key = seal.random(32)
   for version = 0, 9 do

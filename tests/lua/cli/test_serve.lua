@@ -247,7 +247,7 @@ function tests.test_a_tautd_that_stands_still_keeps_nobody_waiting_but_the_first
    p.door:close()
 end
 
--- The page of a large machine takes seconds: nobody waits for it but who comes first.
+-- The page of a large machine takes seconds: nothing waits for it but who comes first.
 function tests.test_whoever_comes_again_does_not_wait_for_the_next_page()
    local folder <close> = folder_of()
    local p = tautd(folder.path)

@@ -159,7 +159,7 @@ function tests.test_a_route_is_limited_by_what_its_links_carry_together()
 end
 
 -- A node with one rail of two: no component of the rail that is not there is shown or counted.
--- route crashed, load told times of links that carry nobody knows what.
+-- route crashed, load told times of links that carry it is not known what.
 function tests.test_capacities_that_are_not_known_are_not_made_up()
    local at = golden.file("ring.lua",
       'topology = torus { dims = { 4 }, nodes_per_router = 1, nodes = "n[0-3]" }')

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- One slow link of a set: which set it is, and when nobody knows.
+-- One slow link of a set: which set it is, and when it is not known.
 local config = require "taut.config"
 local diagnose = require "taut.diagnose"
 local events = require "taut.events"
@@ -159,7 +159,7 @@ function tests.test_an_uplink_is_one_of_its_leafs()
    local v = w.diagnosis.sets:verdicts()[1]
    lu.assertAlmostEquals(v.left, 0.42, 0.01)
    lu.assertAlmostEquals(v.hits / v.flows, 0.9 / SPINES, 0.08)
-   -- nobody is drained for it, and no component has a verdict
+   -- no node is drained for it, and no component has a verdict
    lu.assertEquals(w.diagnosis:verdicts(), {})
    lu.assertEquals(w.diagnosis:remark(w:link(3, 5, true), w.now),
       "one of 6 uplinks of leaf3 is slow")

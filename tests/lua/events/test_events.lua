@@ -174,7 +174,7 @@ function tests.test_a_port_that_vanishes_is_said_once_and_so_is_its_return()
    lu.assertEquals({ by.gone.class, by.link_downed.amount }, { "harmless", 1 })
 end
 
--- A source that took too long takes its ports with it: that is no loss of them.
+-- A source that took too long takes its ports with it: that is not loss of them.
 function tests.test_a_source_that_gave_up_is_no_lost_port()
    local net = { ["if"] = "hsn0", tx_bytes = 1 }
    local list = { reading(0, { net, ib { link_downed = 1 } }), reading(60, { net }) }

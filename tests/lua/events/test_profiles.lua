@@ -138,7 +138,7 @@ function tests.test_running_heavy_jobs_are_background()
    lu.assertIs(d.profiles:background(), map)
 end
 
--- A low test over a link that others fill is no evidence; over one that has room for both it is.
+-- A low test over a link that others fill is not evidence; over one that has room for both it is.
 function tests.test_other_jobs_are_an_excuse_where_they_fill_a_link()
    local d = daemon()
    local loads = {}

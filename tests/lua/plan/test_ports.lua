@@ -182,7 +182,7 @@ function tests.test_a_plan_asks_where_there_is_a_choice()
    lu.assertEquals(aimed, { 1, sim.checks.confirm_streams })
 end
 
--- Nobody knows who keeps silent: not all pairs depend on the router at the end of the link.
+-- It is not known who keeps silent: not all pairs depend on the router at the end of the link.
 function tests.test_pairs_aim_by_either_router()
    local asking = ports.new(topo, coverage.new(false, #topo.components))
    for stage = 2, 3 do

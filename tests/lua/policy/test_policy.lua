@@ -335,7 +335,7 @@ function tests.test_the_job_at_the_head_of_the_queue_keeps_its_nodes()
    lu.assertNil(held_by { id = 7, num_nodes = 31, partition = "all" })
    lu.assertNil(held_by { id = 7, num_nodes = 32, partition = "other" })
    lu.assertStrContains(held_by { id = 7, num_nodes = 32, partition = "other,all" }, "job 7")
-   -- it cannot start anyway: that is no reason to keep a bad node
+   -- it cannot start anyway: that is not a reason to keep a bad node
    lu.assertNil(held_by { id = 9, num_nodes = 33, partition = "all" })
    -- nor does it wait for nodes
    lu.assertNil(held_by { id = 9, num_nodes = 32, partition = "all", reason = "JobHeldUser" })

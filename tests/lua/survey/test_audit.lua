@@ -649,7 +649,7 @@ function tests.test_hashed_routes_are_measured_as_sets_flow_by_flow()
          lu.assertStrContains(s.where, ("one of %d uplinks of leaf%d: "):format(up, leaf))
          lu.assertNotNil(json.encode(found))
       end
-      -- all flows of a slow node are low: it is none of its sets
+      -- all flows of a slow node are low: it is not one of its sets
       lu.assertEquals(names(hashed { topo = topo, left = { ["n5/tx"] = 0.3 } }), { "n5/tx" })
    end
 end

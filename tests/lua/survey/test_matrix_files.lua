@@ -94,7 +94,7 @@ function tests.test_csv_of_latencies()
    lu.assertStrContains(picture.svg(m, outcome()), "16.3 µs, 99th 41.0 µs")
 end
 
--- Where every test was discarded nobody knows whether a pair is slow.
+-- Where every test was discarded it is not known whether a pair is slow.
 function tests.test_a_matrix_of_nothing_calls_nobody_well()
    local m = data.new({ "a", "b" }, { mode = "latency" })
    m:set(1, 2, { class = "void", why = "0 round trips only" })

@@ -248,7 +248,7 @@ function tests.test_a_run_that_was_stopped_is_explained()
    lu.assertEquals(found.findings[1].name, "n5/rx")
 end
 
--- A void second look is no reason to forget the first.
+-- A void second look is not a reason to forget the first.
 function tests.test_void_and_gone()
    local topo = sim.torus({ 4 }, 1)
    local job = begin(topo)

@@ -118,7 +118,7 @@ function tests.test_a_torus_becomes_a_model()
    lu.assertEquals(load_text(text_of(w, { as = "graph" })).kind, "graph")
 end
 
--- One dead cable is no reason to forget what the machine is.
+-- One dead cable is not a reason to forget what the machine is.
 function tests.test_a_torus_with_cables_out_is_that_torus()
    local function cut(...)
       local w = assert(import.read("ibnetdiscover", data "routing/t444-dor/ibnetdiscover.txt.gz"))

@@ -489,7 +489,7 @@ START_TEST(what_was_seen_is_stored_and_comes_back)
     ck_assert_uint_eq(seen.tests, 8);
     ck_assert_uint_eq(seen.good, 2);
     ck_assert_double_eq(taut_evidence_clearings(ev)[x], 100);
-    /* a test from before it was cleared speaks against nobody */
+    /* a test from before it was cleared speaks against no component */
     struct taut_low low = {.time = 60,
                            .serial = 1,
                            .confirms = NONE,

@@ -101,7 +101,7 @@ START_TEST(losses_between_begin_quiet_tests_anew)
     for (uint32_t i = 1; i < 25; i++) /* every fourth loses */
         lose(0, 8, 20000, i % 4 == 1 ? 2 : 0, i * 3600.0);
     ck_assert_uint_eq(count_run(x), 24);
-    /* what is below the floor is no news, but it is summed */
+    /* what is below the floor is not news, but it is summed */
     for (uint32_t i = 25; i < 35; i++)
         lose(0, 8, 20000, 1, i * 3600.0);
     ck_assert_uint_eq(count_run(x), 34);
@@ -702,7 +702,7 @@ START_TEST(two_lossy_links_on_one_way_are_told_apart)
     ck_assert_double_gt(k.score, 18);
     taut_loss_name(ev, y, 0.02);
     ck_assert_uint_eq(judge_case(x).at, 24); /* 0 -> 16 as well */
-    /* what others are known to lose speaks against nobody else */
+    /* what others are known to lose speaks against no other component */
     ck_assert_double_lt(judge_case(taut_graph_tx(0)).score, 4);
 }
 END_TEST

@@ -215,7 +215,7 @@ int main(void)
     tcase_add_test(tc, it_has_a_session_of_its_own);
     tcase_add_test(tc, a_host_that_ignores_its_children_is_served);
     /* Not under valgrind (CK_FORK=no): it makes vfork a fork, and an exec
-     * that failed is no error any more; and a thread is left behind. */
+     * that failed is not an error any more; and a thread is left behind. */
     if (getenv("CK_FORK") == NULL) {
         tcase_add_test(tc, what_cannot_be_run_is_an_error);
         tcase_add_test(tc, a_blocking_call_is_given_up);

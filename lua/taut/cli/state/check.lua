@@ -23,7 +23,7 @@ local function names_by(list, key)
    return report.some(tables.map(list, function(row) return row[key] end), NAMES)
 end
 
--- What somebody said he knows of (`taut ack`) is no news, nor are nodes drained for it.
+-- What somebody said he knows of (`taut ack`) is not news, nor are nodes drained for it.
 local function is_news(row)
    return not row.known
 end

@@ -108,7 +108,7 @@ local function show_slow(args)
    return 0
 end
 
--- "1234_7.0" of a step: "1234_7", "0".  A name is nil where it is none of a job.
+-- "1234_7.0" of a step: "1234_7", "0".  A name is nil where it is not one of a job.
 local function split_label(text)
    local job, step = text, nil
    if text and text:find(".", 1, true) then

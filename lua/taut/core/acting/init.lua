@@ -69,7 +69,7 @@ function Acting:state()
       controllers = self.controllers, blank = self:is_blank() or nil }
 end
 
---- Why nobody is drained from here although somebody may be; nil otherwise.  Of several the lease
+--- Why no node is drained from here although somebody may be; nil otherwise.  Of several the lease
 -- decides, whoever has slurmctld; one that is alone leaves it to the one beside slurmctld.
 -- @param standby of slurm/cluster/init.lua
 function Acting:standing_by(standby)

@@ -34,7 +34,7 @@ local function list_differing(here, there, prefix, list)
    return list
 end
 
--- Components of which something is known, and that are none any more, verdicts first: array of
+-- Components of which something is known, and that no longer exist, verdicts first: array of
 -- { component, state }.
 local function list_forgotten(parts, compared)
    local list = json.array {}

@@ -121,7 +121,7 @@ local function state_row(self, component)
       cable = self.site.topo:cable(component) }
 end
 
--- What is not well at a router: links, and sets of which nobody knows which link it is.
+-- What is not well at a router: links, and sets of which it is not known which link it is.
 local function describe_router(self, router)
    local topo, links, sets = self.site.topo, json.array {}, json.array {}
    for c = topo.first_link, #topo.components do

@@ -57,7 +57,7 @@ local function list_verdicts(self, now)
    return list
 end
 
--- Sets of links of which one is slow, and nobody knows which.
+-- Sets of links of which one is slow, and it is not known which.
 local function list_sets(self)
    local list = json.array {}
    for i, v in ipairs(self.diagnosis:set_verdicts()) do

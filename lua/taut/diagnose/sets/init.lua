@@ -222,7 +222,7 @@ function Sets:observe(flows, now)
    return decide.review(self, now)
 end
 
---- A component became one of which more is known (a suspect, or named), or is none any more.
+--- A component became one of which more is known (a suspect, or named), or no longer exists.
 -- @param by 1 or -1
 function Sets:mark(component, by)
    for _, set in ipairs(self.of[component] or NONE) do

@@ -2,7 +2,7 @@
 --- Counters of an HPE Slingshot adapter: /sys/class/cxi/cxiN/device.
 --
 -- Telemetry files hold `value@seconds`.  How many bits an item has is not published: 64 here, so
--- that a wrap of fewer looks like a reset, which is no growth.  A name without number
+-- that a wrap of fewer looks like a reset, which is not growth.  A name without number
 -- (hni_rx_paused) is the sum over the eight traffic classes (hni_rx_paused_0 to _7).
 local catalogue = require "taut.events.counters.catalogue"
 

@@ -3,7 +3,7 @@
 --
 -- Names are those of mlx5; other drivers have some of them, mlx4 (ib_mlx4) and hfi1 (ib_hfi1) have
 -- their own.  They count 32 or 64 bits as the
--- driver likes: 64 here, so that a wrap of 32 bits looks like a reset, which is no growth.
+-- driver likes: 64 here, so that a wrap of 32 bits looks like a reset, which is not growth.
 local catalogue = require "taut.events.counters.catalogue"
 
 local HOUR = 3600

@@ -3,7 +3,7 @@
 -- port, where its firmware counts for each port.
 --
 -- `sq` is this end as the one that asks, `rq` as the one that answers.  They have 32 bits: 64 here,
--- so that a wrap looks like a reset, which is no growth.
+-- so that a wrap looks like a reset, which is not growth.
 local catalogue = require "taut.events.counters.catalogue"
 
 local HOUR = 3600

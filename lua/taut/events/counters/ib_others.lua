@@ -5,7 +5,7 @@
 --
 -- What they count of traffic is told by the port and the network device, too.  Where irdma has
 -- blanks in names, nodes tell of them with "_".  Widths are taken for
--- 64 bits, so that a wrap of 32 looks like a reset, which is no growth.
+-- 64 bits, so that a wrap of 32 looks like a reset, which is not growth.
 local catalogue = require "taut.events.counters.catalogue"
 
 local HOUR = 3600

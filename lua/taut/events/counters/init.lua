@@ -69,7 +69,7 @@ end
 -- alone, name → entry.
 counters.kinds, counters.counts = {}, {}
 
--- Growth of what is harmless means nothing, nor does congestion of which nobody knows how much
+-- Growth of what is harmless means nothing, nor does congestion of which it is not known how much
 -- is too much.
 local function telling_kind(entry)
    if entry.unit == "text" or entry.state then

@@ -2,8 +2,8 @@
 --- The PCI Express link of an interface, and the errors on it: /sys/class/net/IF/device.
 --
 -- `max_…` is the smaller of what the card and the slot (the port above it) can do, so that a card
--- in a narrow slot is no fault.  A host link trained down halves what a node injects, while all of
--- the network is healthy.
+-- in a narrow slot is not a fault. A host link trained down halves what a node injects, while all
+-- of the network is healthy.
 local HOUR = 3600
 
 local KERNEL = "Linux, Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats"

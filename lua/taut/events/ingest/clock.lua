@@ -60,7 +60,7 @@ end
 --- Seconds since 1970.
 -- @param time as one of the patterns gives it
 -- @param now where the year is not told, it is the one that puts the time not beyond tomorrow
--- @return seconds, or nil for what is no time
+-- @return seconds, or nil for what is not time
 function clock.seconds(time, now)
    if not is_sane_time(time) then
       return nil

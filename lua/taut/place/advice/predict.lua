@@ -11,7 +11,7 @@ local predict = {}
 
 local MOST_NODES = 2048 -- of a larger job nothing is predicted: it would hold up tautd
 
--- Node numbers of names; nil where one is none of the topology's.
+-- Node numbers of names; nil where one is not one of the topology's.
 local function node_numbers(topo, names)
    local list = {}
    for i, name in ipairs(names) do

@@ -14,7 +14,8 @@ local function is_loopback(name)
    return name == "lo" or name:find "^[Ll]oopback" ~= nil
 end
 
--- One that others can be answered from: no loopback's own, no link's own, none that is no address.
+-- One that others can be answered from: no loopback's own, no link's own, none that is not an
+-- address.
 local function is_good(text)
    local address = type(text) == "string" and text:match "^[^/%%]+"
    if not address or not sys.address_bytes(address) or address:find "^127%." or address == "::1"

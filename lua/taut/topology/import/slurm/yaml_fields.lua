@@ -63,7 +63,7 @@ local FALSE = { n = true, no = true, f = true, ["false"] = true, off = true, nul
    ["~"] = true, [""] = true }
 
 --- A flag, in any of the spellings that Slurm takes for one (YAML 1.1, and numbers).
--- @return true or false; nil where it is none
+-- @return true or false; nil where it is not one
 function yaml_fields.flag(node)
    local word = node.type == "text" and node.value:lower() or nil
    local number = tonumber(word)
