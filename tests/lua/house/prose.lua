@@ -22,11 +22,15 @@ local function ends_entry(word, next_word)
    return word:find ";$" and next_word and next_word:find "^`"
 end
 
---- Sentences of one paragraph.
+local function count_of(word, sign)
+   return select(2, word:gsub("%" .. sign, ""))
+end
+
+--- Sentences of one paragraph.  Fields in braces are data, and no words.
 -- @param lines array of { number =, text = }
 -- @return array of { line = of its first word, words =, text = }
 function prose.sentences(lines)
-   local words, list, sentence = {}, {}, nil
+   local words, list, sentence, depth = {}, {}, nil, 0
    for _, line in ipairs(lines) do
       for word in line.text:gmatch "%S+" do
          words[#words + 1] = { text = word, number = line.number }
@@ -34,7 +38,11 @@ function prose.sentences(lines)
    end
    for i, word in ipairs(words) do
       sentence = sentence or { line = word.number, words = 0, text = "" }
-      sentence.words = sentence.words + (word.text:find "%w" and 1 or 0)
+      local was_depth = depth
+      depth = math.max(0, depth + count_of(word.text, "{") - count_of(word.text, "}"))
+      if was_depth + depth == 0 and word.text:find "%w" then
+         sentence.words = sentence.words + 1
+      end
       sentence.text = sentence.text .. (sentence.text == "" and "" or " ") .. word.text
       if ends_sentence(word.text) or ends_entry(word.text, (words[i + 1] or {}).text) then
          list[#list + 1], sentence = sentence, nil
@@ -145,8 +153,9 @@ end
 local function comment_of(path, line, inside)
    if path:find "%.[ch]$" then
       if inside then
-         local text, rest = line:match "^(.-)%*/(.*)$"
-         return text or line, false, not rest
+         local body = line:gsub("^%s*%*%f[^*/]", "")
+         local text, rest = body:match "^(.-)%*/(.*)$"
+         return text or body, false, not rest
       end
       local before, text = split_at(line, "/*")
       if text then
@@ -161,10 +170,16 @@ local function comment_of(path, line, inside)
    return line:match "^%s*# (.*)$", false, false
 end
 
---- Paragraphs of a source's comments: lines that follow each other, up to an empty one or a tag
--- of its description (@param …).
+-- A comment's text without its marks, and how far it is indented.
+local function strip_marks(text)
+   local marks, rest = text:match "^([-*!]*%s*)(.*)$"
+   return rest, #marks:gsub("[-*!]", "")
+end
+
+--- Paragraphs of a source's comments: lines that follow each other, up to an empty one, a tag of
+-- its description (@param …) or one that is indented further, such as a row of a table.
 function prose.of_comments(path, next_line)
-   local found, inside, was_beside = new_paragraphs(), false, false
+   local found, inside, was_beside, base = new_paragraphs(), false, false, nil
    for number, line in next_line do
       local goes_on = inside
       local text, is_beside, is_open = comment_of(path, line, inside)
@@ -173,15 +188,19 @@ function prose.of_comments(path, next_line)
          found:close()
       end
       was_beside = is_beside
-      text = text and text:gsub("^[-*!%s]*", ""):gsub("^%-+", "")
-      if not text or not text:find "%S" or is_beside and not goes_on then
-         found:close()
+      local indent = 0
+      if text then
+         text, indent = strip_marks(text)
       end
-      if text and text:find "^@" then
+      if not text or not text:find "%S" or text:find "^@" or is_beside and not goes_on
+         or base and indent > base + 1 then
          found:close()
       end
       if text and text:find "%S" then
+         base = base or indent
          found:add(number, text)
+      else
+         base = nil
       end
    end
    found:close()

@@ -3,15 +3,15 @@
 -- phrase that read badly.  Each is tightened when it is better and never loosened; the goal is 0.
 return {
    ["long manual"] = 18,
-   ["long internals"] = 14,
-   ["long documents"] = 184,
-   ["long lua"] = 114,
-   ["long c"] = 77,
-   ["long tests"] = 28,
+   ["long internals"] = 10,
+   ["long documents"] = 183,
+   ["long lua"] = 49,
+   ["long c"] = 35,
+   ["long tests"] = 14,
    ["turns manual"] = 7,
    ["turns internals"] = 7,
    ["turns documents"] = 98,
-   ["turns lua"] = 356,
-   ["turns c"] = 233,
-   ["turns tests"] = 220,
+   ["turns lua"] = 287,
+   ["turns c"] = 212,
+   ["turns tests"] = 194,
 }

@@ -87,6 +87,14 @@ int x; /* beside code
         * goes on. */]])), { "1:2", "2:2", "5:4" })
 end
 
+function tests.test_tables_and_fields_are_no_sentences()
+   lu.assertEquals(describe(prose.of_comments("a.lua", each_line [[
+-- A record has
+--    name   what it is called
+--    kind   which one
+-- @return { name = a text, kind = another }, or nil]])), { "1:3", "2:5", "3:3", "4:3" })
+end
+
 function tests.test_turns_of_phrase()
    for _, text in ipairs { "'x' is no node of it.", "A name that is none.", "It drains nobody.",
       "Who stands by looks.", "The log says so.", "It knows of what is left." } do
