@@ -2,9 +2,9 @@
 /* Discovery by direct routes, breadth first as far as answers come in.
  *
  * libibnetdisc does the same for ibnetdiscover, but waits without a limit for
- * an answer, ends at the first one it did not expect, and takes the port
- * number an answer names for granted; here a request stands for itself, and
- * what is unclear is left out and said. */
+ * an answer, ends at the first unexpected one, and trusts the port number in an
+ * answer. Here each request is independent, and unclear results are left out
+ * and reported. */
 #include <config.h>
 
 #include <errno.h>

@@ -3,9 +3,9 @@
  * below as the kernel takes them, so that no probe has to make them at its
  * start.
  *
- * What libc may make at any time (memory, threads, time, its own end) is in all
- * of them, also under other names that it had or has on other machines: a name
- * that libseccomp does not know here is passed over. */
+ * Calls that libc may make at any time (memory, threads, time, its own end) are
+ * in all of them, also under names of other machines and versions. A name that
+ * libseccomp does not know here is skipped. */
 #include <config.h>
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a node counts as a whole, told with its first network device: segments
- * that TCP sent and sent again (/proc/net/snmp, of the process' network
- * namespace), and the processor time of jobs' tasks, which the plugin adds up
- * (plugin/spank/usage.h).
+/* Counters of the whole node, reported with its first network device. These are
+ * segments that TCP sent and retransmitted (/proc/net/snmp, of the process'
+ * network namespace), and the processor time of jobs' tasks, which the plugin
+ * adds up (plugin/spank/usage.h).
  *
  * The files are opened before the reader is confined to those below sys. */
 #ifndef TAUT_PLUGIN_COUNTERS_HOST_H

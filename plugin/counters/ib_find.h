@@ -50,8 +50,8 @@ struct taut_ib_planes {
 };
 
 /* Find the planes of a port that taut_ib_find() found: ports of one GUID on its
- * device, of one interface where that is RoCE, or, since Linux 6.11, on a
- * device beside it that only speaks to the subnet manager (type "smi" of `rdma
+ * device, or of one interface for RoCE. Since Linux 6.11 they may be on a
+ * second device that only talks to the subnet manager (type "smi" of `rdma
  * dev`). */
 void taut_ib_find_planes(struct taut_counters *c, int root_fd,
                          const char *device, int port,

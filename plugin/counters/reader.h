@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads all sources of all interfaces, each source under its own deadline.
  *
- * A process of its own does it, with a thread for each source: a file of a
- * driver can hang in the kernel, where nothing ends it, and a thread that
- * hangs there could not give up root's privileges (all threads of a process
- * have to agree to that).  So a source that hangs, or breaks, costs what it
- * would have told of the interfaces it had not come to, and no more. */
+ * A separate process does it, with a thread for each source. A file of a driver
+ * can hang in the kernel, where nothing ends it. A thread that hangs there
+ * could not drop root privileges, because all threads of a process must take
+ * part in that.  So a source that hangs, or breaks, costs what it would have
+ * told of the interfaces it had not come to, and no more. */
 #ifndef TAUT_PLUGIN_COUNTERS_READER_H
 #define TAUT_PLUGIN_COUNTERS_READER_H
 

@@ -2,9 +2,9 @@
 /* On which processors the streams run: those next to the interfaces under
  * test, of those that we may use.
  *
- * Reading a node's topology takes hwloc some 10 ms on a large node, so it is
- * loaded only where an interface is nearer to some processors than to others,
- * and works in a thread of its own until the plan is there. */
+ * hwloc takes some 10 ms to read the topology of a large node. So it is loaded
+ * only if an interface is nearer to some processors than to others, and works
+ * in its own thread until the plan arrives. */
 #ifndef TAUT_PLUGIN_PROBE_LOCALITY_H
 #define TAUT_PLUGIN_PROBE_LOCALITY_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Runs the helper under a deadline, for a process that must not suffer from
- * it: own session, almost empty environment, no descriptor of ours but one
- * pipe, and after the hard stop SIGKILL to the whole process group without
- * waiting, because a child stuck in the kernel must not hold a job. */
+/* Runs the helper under a deadline, for a process that must not suffer from it.
+ * The helper has its own session, an almost empty environment, and no
+ * descriptor of ours except one pipe. After the hard stop the whole process
+ * group gets SIGKILL without waiting, because a child stuck in the kernel must
+ * not hold a job. */
 #ifndef TAUT_PLUGIN_SPANK_CHILD_H
 #define TAUT_PLUGIN_SPANK_CHILD_H
 

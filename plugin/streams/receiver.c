@@ -206,8 +206,8 @@ static bool take_token(struct taut_receiver *r, struct taut_stranger *s)
     return rc != 0;
 }
 
-/* Who is late for 'late_ns' is sent away.  Returns true when the stranger is
- * one no more. */
+/* A connection that is late by 'late_ns' is closed.  Returns true when the
+ * stranger is not one any more. */
 static bool ask_token(struct taut_receiver *r, struct taut_stranger *s,
                       int64_t late_ns)
 {

@@ -2,10 +2,10 @@
 /* The receiving end of all tests of a plan: strangers at the door, and what
  * the streams with a token bring.  The receiver's account is the figure.
  *
- * Whoever comes from elsewhere than the plan's senders is sent away at once,
- * and so is, when its time is up and others wait, who has no token; a test
- * tells of those that came while it was not over, since they may have kept its
- * own streams out. */
+ * A connection from another host than the plan's senders is closed at once. One
+ * without a token is closed when its time is up and others wait. A test reports
+ * such connections during its time, because they may have kept its own streams
+ * out. */
 #ifndef TAUT_PLUGIN_STREAMS_RECEIVER_H
 #define TAUT_PLUGIN_STREAMS_RECEIVER_H
 

@@ -107,7 +107,7 @@ static void answer(struct state *s, int fd)
 }
 
 /* They wait for as long as libfabric takes to open: on a busy machine that is
- * seconds, and who was sent away would take this node for one that refuses. */
+ * seconds, and a refused peer would take this node for one that refuses. */
 static void take_callers(struct taut_endpoint *ep)
 {
     struct state *s = of(ep);

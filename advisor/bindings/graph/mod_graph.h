@@ -38,9 +38,9 @@ void *taut_lua_buffer(lua_State *L, size_t n, size_t size);
 void taut_push_links(lua_State *L, const struct taut_graph *g,
                      const uint32_t *link, uint32_t n);
 
-/* Put the route from endpoint a to b, as topo:route has it, of the graph at an
- * index into the table on the top, whatever that had, or into a new one in the
- * place of what is there; nothing where there is no route. */
+/* Put the route from endpoint a to b, as in topo:route, of the graph at an
+ * index into the table on the top, whatever that had, or replace a value there
+ * by a new table. Without a route nothing is put. */
 void taut_fill_route(lua_State *L, int graph, uint32_t a, uint32_t b);
 
 /* g:engine(name, parameters) → true | nil, err */

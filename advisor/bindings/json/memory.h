@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where jansson's trees of taut.json are: each is made, walked once and
- * thrown away as a whole, so its memory is cut from a few large pieces, one
- * after the other, and nothing is given back but all at once.
+/* Memory of jansson's trees in taut.json. Each tree is made, walked once and
+ * freed as a whole. So its memory is cut from a few large pieces, one after the
+ * other, and all is freed at once.
  *
  * jansson's functions have no argument for it, so the tree that is being made
  * is named to all of jansson in this process by taut_json_memory_use(). */

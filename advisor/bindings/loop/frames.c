@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A connection of taut.loop.listen: frames in, frames out.
  *
- * Whoever reaches the port can connect, so everything is bounded: the
- * number of connections, the size of a frame (read only as far as it is
- * allowed to be), what all unfinished frames hold together, and the time in
- * which a whole frame has to come.  Until Lua says that a peer is known, its
- * connection gives way to newer ones (newcomers.h). */
+ * Any host that reaches the port can connect, so everything is bounded: the
+ * number of connections, the size of a frame (read only as far as allowed), the
+ * memory of all unfinished frames together, and the time for a whole frame.
+ * Until Lua says that a peer is known, its connection gives way to newer ones
+ * (newcomers.h). */
 #include <config.h>
 
 #include <netinet/in.h>

@@ -3,17 +3,17 @@
  * libevent's HTTP server, on a TCP port or a UNIX socket.
  *
  * Who asks is not trusted.  A connection carries one request and ends after
- * 'timeout_ms' whatever it does.  Where there are 'max_conns', one that has
- * asked nothing yet gives way to the next, the oldest of the user (on a UNIX
- * socket) or address that has most; while all of them have asked something,
- * others wait in the system's queue.  Headers are at most HEADERS_MAX, a
- * body is refused, and what a client sends meanwhile waits in its socket.
+ * 'timeout_ms' whatever it does.  If there are 'max_conns', one without a
+ * request gives way to the next: the oldest of the user (on a UNIX socket) or
+ * address that has most.  While all of them have requests, others wait in the
+ * system's queue.  Headers are at most HEADERS_MAX, a body is refused, and what
+ * a client sends meanwhile waits in its socket.
  *
  * evhttp (2.1) tells nobody when a connection comes or goes before there is
- * a request.  So each one's bufferevent is made here and kept with a
- * reference of our own; evhttp takes its callbacks away when it gives one up,
- * and a timer, which runs only while there are connections, looks for that
- * and for those whose time is over. */
+ * a request.  So each one's bufferevent is made here and kept with our own
+ * reference. evhttp removes its callbacks when it drops one.  A timer, which
+ * runs only while there are connections, looks for that and for those whose
+ * time is over. */
 #include <config.h>
 
 #include <errno.h>

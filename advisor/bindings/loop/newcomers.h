@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Connections of which it is not known yet who is at the other end.
  *
- * Any process that reaches the port can open them, so they never stand in
- * the way of others: each address has so many at once, and where one has to
- * go it is the oldest, first of those that have not said a whole HELLO; where
- * all together are too many, of the address that has most of them.
- * Whoever comes costs the same, however many are there. */
+ * Any process that reaches the port can open them, so they must never block
+ * others. Each address has a maximum. If one has to go it is the oldest, first
+ * of those without a whole HELLO. If all together are too many, it is one of
+ * the address that has most. Whoever comes costs the same, however many are
+ * there. */
 #ifndef TAUT_ADVISOR_BINDINGS_LOOP_NEWCOMERS_H
 #define TAUT_ADVISOR_BINDINGS_LOOP_NEWCOMERS_H
 

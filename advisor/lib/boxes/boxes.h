@@ -3,9 +3,9 @@
  *
  * A box has an extent in each dimension: at most half a ring and one more,
  * or the whole ring, so that shortest ways between its routers stay inside.
- * How many free nodes a box holds comes from sums over all boxes that begin
- * at the origin of a lattice that goes half a ring beyond each ring's end,
- * so that one that reaches round is a box like any other.
+ * The number of free nodes in a box comes from sums over all boxes that begin
+ * at the origin of a lattice. The lattice goes half a ring beyond each ring's
+ * end, so that a box across the end is like any other.
  *
  * Routers are numbered as coordinates are read, the last one fastest. */
 #ifndef TAUT_ADVISOR_LIB_BOXES_BOXES_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Every box of every shape, in rows along the last dimension.
  *
- * For given extents in all other dimensions, the sums over the slabs up to
- * each place of the last one make a row per position: how much a box holds
- * is then one difference of two numbers of a row, for any last extent. */
+ * For given extents in all other dimensions, the sums over the slabs up to each
+ * place of the last one make a row per position. The content of a box is then
+ * one difference of two numbers of a row, for any last extent. */
 #include <config.h>
 
 #include <errno.h>

@@ -82,9 +82,9 @@ static uint32_t collect(struct taut_evidence *e, uint32_t c,
 
 /* ---- who explains it ---- */
 
-/* What a rival leaves of c's case k, and whether that may be chance: it was
- * seen in one spell only, in which c may have been as busy as the rival is
- * slow, and the rival shows its ceiling without c, too.
+/* The rest of c's case k without a rival, and whether that may be chance. It
+ * may if it was seen in one spell only, in which c may have been as busy as the
+ * rival is slow, and the rival also shows its ceiling without c.
  *
  *   is_chance   rest > 0, what is left was shown in one spell at most, and the
  *               rival's own case has more than 0 left without c */

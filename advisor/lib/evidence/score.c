@@ -349,9 +349,9 @@ static double parts_above(const struct taut_evidence *e,
     return sum + in_spell;
 }
 
-/* What is low at any level is seldom whole, and what is well mostly is: takes WHOLE for
- * each spell with a glimpse of that, from number '*next' on and until 'time', that was
- * more than its low tests got on average. */
+/* A component that is low at any level is seldom whole, a good one mostly is.
+ * So WHOLE is taken for each spell with such a glimpse, from number '*next' on
+ * and until 'time', that was more than its low tests got on average. */
 static void take_wholes(const struct taut_run *run, uint32_t *next, double time,
                         struct taut_case *out)
 {

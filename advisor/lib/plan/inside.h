@@ -188,10 +188,10 @@ int taut_board_place(struct taut_board *b, const struct taut_plan_test *t,
 int taut_board_place_group(struct taut_board *b, const struct taut_plan_test *t,
                            uint32_t n, uint32_t from, bool urgent);
 
-/* The parts of it: the ways of a test, b->way and b->back (false: no route, or
- * a part of it is reserved or has had its time), or only what b->way does not
- * tell yet; does it fit into phase p; put it there, as one of n senders, of
- * whom 'group' is the first. */
+/* The parts of it. Find the ways of a test, b->way and b->back, or only what
+ * b->way lacks (false: no route, or a part of it is reserved or has had its
+ * time). Check whether it fits into phase p. Put it there, as one of n senders,
+ * of which 'group' is the first. */
 bool taut_board_ways(struct taut_board *b, const struct taut_plan_test *t,
                      bool urgent);
 bool taut_board_is_open(struct taut_board *b, const struct taut_plan_test *t,

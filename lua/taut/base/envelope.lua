@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What the `taut` command of one host and the tautd of another send each other.
 --
--- The request is the text of a MUNGE credential, with a key that is made for it; the answer comes
--- in pieces that are sealed under that key, so only tautd could write it, and only who asked can
--- read it.  doc/protocol.md, "Requests from other hosts".
+-- The request is the text of a MUNGE credential, with a key made for it. The answer comes in pieces
+-- that are sealed under that key, so only tautd can write it, and only the asker can read it.
+-- doc/protocol.md, "Requests from other hosts".
 local json = require "taut.json"
 local seal = require "taut.seal"
 local wire = require "taut.wire"

@@ -1,10 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Turns of tautd's loop for what can wait: questions, and long work in pieces (task.lua).
 --
--- Nodes come first: a turn is given when nothing of theirs is due, and where that never is, so that
--- turns take a fifth of the time at most, or half of it where somebody waits who may change
--- something: he comes before all others.  They take turns one after the other, whoever wants how
--- many.
+-- Nodes come first: a turn is given when no work for nodes is due. If that never happens, turns
+-- take a fifth of the time at most, or half of it if an administrator waits, who comes before all
+-- others.  They take turns one after the other, whoever wants how many.
 local loop = require "taut.loop"
 local sys = require "taut.sys"
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Says what is new: verdicts that changed, and once what makes no verdict, so that the policy
--- hears nothing of it: what diagnosis finds slow as a whole (a cabinet, a class of components, new
--- nodes), a set of links one of which is slow, and hard evidence without a low test.
+--- Reports news: changed verdicts, and once each finding without a verdict, of which the policy
+-- does not hear. These are groups that are slow as a whole (a cabinet, a class of components, new
+-- nodes), a set of links with a slow one, and hard evidence without a low test.
 local loop = require "taut.loop"
 local notice = require "taut.policy.notice"
 local slow_whole = require "taut.report.slow_whole"

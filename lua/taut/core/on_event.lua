@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- The site's own program (`policy.on_event`): told what happens, one event at a time.
 --
--- Each event is one JSON object on its stdin.  It runs as another user where tautd is root, has no
--- environment, no output and 10 s; nothing waits for it, and while one runs the next wait in a
--- queue, of which the oldest go first when it is full.
+-- Each event is one JSON object on its stdin.  It runs as another user if tautd is root, and has no
+-- environment, no output and 10 s.  Nothing waits for it.  While one runs the next wait in a queue;
+-- when it is full, the oldest are dropped.
 local loop = require "taut.loop"
 local notice = require "taut.policy.notice"
 local sys = require "taut.sys"

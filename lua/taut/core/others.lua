@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- May a slow link be one that somebody's job fills?  What sends at its own pace looks like a
--- ceiling, and yields to no number of streams; so before others lose their nodes for a link, one of
--- these has to exclude it: what the link's port counted, what running jobs send by their profiles,
--- or hard evidence.  None of them is looked at later than the low test that it is about.
+--- May a slow link be one that somebody's job fills? Traffic with its own pace looks like a
+-- ceiling, and yields to no number of streams. So before nodes are drained for a link, one of these
+-- must exclude it: the count of the link's port, the profiles of running jobs, or hard evidence.
+-- None of them is looked at later than the low test that it is about.
 local running = require "taut.events.jobs"
 local tables = require "taut.base.tables"
 

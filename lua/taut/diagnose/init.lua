@@ -2,10 +2,10 @@
 --- Which component is slow: runs of low tests, and two stages.
 --
 -- A component's run is its low tests since the last test that cleared it; taut.evidence (C) keeps
--- the runs, walks the routes and weighs each run as log odds of "broken" against "busy".  Here is
--- what follows: a run that weighs enough makes a suspect, which the next plans test; the suspect is
--- called slow when its ceiling was seen in enough spells, by enough far ends, and nothing else on
--- the way could be it just as well.  Each event costs work in proportion to its own tests.
+-- the runs, walks the routes and weighs each run as log odds of "broken" against "busy".  This
+-- module decides: a run with enough weight makes a suspect, which the next plans test.  The suspect
+-- is called slow when its ceiling was seen in enough spells, by enough far ends, and no other
+-- component on the way explains it as well.  Each event costs work in proportion to its own tests.
 --
 -- Losses, and what comes and goes, are evidence of other kinds, each with runs of its own
 -- (loss.lua, recurring.lua); none of them clears another.

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- A ceiling that came with a job over the link, and lasts as the job does, may be the job's own:
---- what sends at its own pace yields to no number of streams, and nobody need know how much it is.
+--- A ceiling that came with a job over the link, and lasts like the job, may be caused by the job.
+-- Traffic with its own pace yields to no number of streams, whatever its rate.
 local jobs = {}
 
 local CHECK_S = 10 -- a job's own check comes first, and may find the link well

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- What is slow as a whole: nobody in it is to blame for it alone.
+--- Groups that are slow as a whole: no member alone is the cause.
 --
--- A leaf or a cabinet whose nodes are all low at once is throttled or has a contended uplink; a
--- class of components of which most are low at once had a change of driver, firmware or routing;
--- nodes that never did better, and all do alike, are of a kind that no configuration tells of.
+-- A leaf or a cabinet whose nodes are all low at once is throttled or has a contended uplink. A
+-- class of components of which most are low at once had a change of driver, firmware or routing.
+-- Nodes that were never better, and are all alike, are of a kind that is not configured.
 local cabinets = require "taut.topology.cabinets"
 local evidence = require "taut.evidence"
 

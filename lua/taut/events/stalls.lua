@@ -2,9 +2,9 @@
 --- Stalls while a plan was carried out: growth of congestion counters between a node's HELLO and
 -- its RESULT.
 --
--- They go with each test of the node that did not come out good, so that a low one on a busy port
--- can be told from a broken route; the counters are read twice per plan, not per test, so they tell
--- of all of it together.
+-- They are kept with each test of the node that was not good, so that a low test on a busy port can
+-- be distinguished from a broken route. The counters are read twice per plan, not per test, so they
+-- cover all tests of the plan together.
 local counters = require "taut.events.counters"
 local growth = require "taut.events.counters.growth"
 local meaning = require "taut.events.meaning"

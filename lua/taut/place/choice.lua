@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- The nodes a job is put on where nobody looks at an answer first: what it gains there against
--- what it takes from others.
+--- The nodes of a job without a look at an answer: its gain there against its cost to others.
 --
--- Each candidate has a price: the logarithm of the whole job's predicted time; BIT for each bit a
--- node that it takes from the pieces of Slurm's table (place/pieces.lua), less while the machine
--- has room; and HARM for what it adds to links that running jobs use.  Slurm's own choice is one of
--- them, so a gain that breaks up more than it is worth is left alone; nothing that takes the job
--- longer than Slurm's choice is taken.  Among the candidates are also pieces that Slurm might as
--- well have taken: they break up nothing, and often avoid a slow link or a busy neighbour.
+-- The price of a candidate has three parts. The first is the logarithm of the whole job's predicted
+-- time. The second is BIT for each bit a node that it takes from the pieces of Slurm's table
+-- (place/pieces.lua), less while the machine has room. The third is HARM for its load on links that
+-- running jobs use.  Slurm's own choice is one of them, so a gain that breaks up more than it is
+-- worth is left alone; nothing that takes the job longer than Slurm's choice is taken.  Among the
+-- candidates are also pieces that Slurm might as well have taken: they break up nothing, and often
+-- avoid a slow link or a busy neighbour.
 --
 -- The constants were set by `tests/bench/replay` on other weeks and seeds than those of the tables
 -- in doc/replay.md.

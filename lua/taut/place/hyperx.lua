@@ -2,7 +2,7 @@
 --- Sets of a HyperX: rows, planes and boxes.
 --
 -- Any two routers of a row are linked, so that a box is the product of any coordinates of each
--- dimension, neighbours or not: for each shape those with most free nodes are taken, a dimension
+-- dimension, neighbours or not. For each shape those with most free nodes are taken, one dimension
 -- after the other until nothing changes.
 local tables = require "taut.base.tables"
 local common = require "taut.place.common"

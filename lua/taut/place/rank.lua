@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Candidates in the order of what a job gets from them.
 --
--- First by the predicted time of its communication, in steps of 4 % from the best: what is nearer
--- than that is equal, and then the set that leaves fewest free nodes beside it is the better one,
--- since those who come later get less compact sets otherwise (tests/bench/replay); after that the
--- denser submesh, and the one with fewer hops.  Small sets are improved by exchanging nodes, as
--- long as the machine is small enough for it: what is found by shape only can miss a slow link.
+-- First by the predicted time of its communication, in steps of 4 % from the best. Of sets within
+-- one step the one with fewest free nodes beside it is better, because later jobs get less compact
+-- sets otherwise (tests/bench/replay). Then follow the denser submesh, and the one with fewer hops.
+-- Small sets are improved by exchanging nodes, as long as the machine is small enough for it: what
+-- is found by shape only can miss a slow link.
 local place = require "taut.place"
 local score = require "taut.place.score"
 local tables = require "taut.base.tables"

@@ -3,11 +3,11 @@
 -- _eval_nodes, _eval_nodes_topo and _eval_nodes_dfly of select/cons_tres, alike in select/linear).
 --
 -- Without a topology, or with one that is an order of the nodes (3d_torus, SwitchAsNodeRank), the
--- table of nodes is a line: of its runs of free nodes the smallest that is large enough is taken
--- from its beginning; where none is, the largest, and then the best for what is left.  With
+-- table of nodes is a line. Of its runs of free nodes Slurm takes the smallest sufficient one, from
+-- its beginning. If there is none, it takes the largest, and then the best for the rest.  With
 -- topology/tree the lowest switch with enough free nodes, of those the one with fewest, and below
--- it leaves in the same way as runs.  With TopologyParam=Dragonfly, where one leaf does not do,
--- a node of each leaf in turn.
+-- it leaves in the same way as runs.  With TopologyParam=Dragonfly, where one leaf does not do, a
+-- node of each leaf in turn.
 local tables = require "taut.base.tables"
 local task = require "taut.base.task"
 

@@ -49,9 +49,9 @@ local function take_ports(self, count)
    return self.at - count
 end
 
--- The links by which the test can be aimed at a link of the set at a place: that link, whose far
--- router has to answer, or the only one before or after it on a way over it, which another router
--- answers for.
+-- The links by which the test can be aimed at a link of the set at a place. This is that link,
+-- whose far router must answer, or the only one before or after it on a way over it, for which
+-- another router answers.
 local function list_marks(self, asked, place, link)
    local topo, set = self.topo, asked[place]
    local from, to, of = topo:from(link), topo:to(link), topo.asked_at.of

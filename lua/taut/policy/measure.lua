@@ -2,10 +2,10 @@
 --- What a verdict asks for: whom to drain, or to avoid the component, or to tell somebody.
 --
 -- A verdict is a table: c (component number), state ("slow", "failed", "lossy"), left (0 … 1; of a
--- lossy one what one stream gets), loss (share of the packets that a lossy one loses), since;
--- may_be_load (nothing excludes that others fill this link: then nobody loses a node for it); and
--- where diagnosis found that more than a component is slow, `whole` ({ kind, of, n, total }: a
--- cabinet that is throttled), which is never its nodes' fault.
+-- lossy one the share of one stream), loss (share of the packets that a lossy one loses), since.
+-- `may_be_load`: nothing excludes that others fill this link, so no node is drained for it. `whole`
+-- ({ kind, of, n, total }): more than a component is slow, such as a throttled cabinet, and its
+-- nodes are not the cause.
 local tables = require "taut.base.tables"
 local site = require "taut.policy.site"
 local slow_whole = require "taut.report.slow_whole"

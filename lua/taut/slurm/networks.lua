@@ -2,10 +2,10 @@
 --- Where nodes accept streams: whether an address may be that of a node's rail.
 --
 -- Other nodes' probes connect to whatever a plan has, and what a node names as its endpoint is only
--- its own word.  So an address counts where Slurm or node_addresses has it for that node, where it
--- is in the rails' networks as configured (rail_networks), or, where nothing is configured, where
--- other nodes have theirs: half of them in the same network of 8 bits (IPv6: 16).  A torus may have
--- a network of 16 bits for two nodes.  The node's own word is not counted.
+-- its own word.  So an address is accepted if Slurm or node_addresses has it for that node, or if
+-- it is in the configured networks of the rails (rail_networks).  If none are configured, it must
+-- be in the network of other nodes: half of them in the same network of 8 bits (IPv6: 16).  A torus
+-- may have a network of 16 bits for two nodes.  The node's own word is not counted.
 local loop = require "taut.loop"
 local subnets = require "taut.base.subnets"
 local sys = require "taut.sys"

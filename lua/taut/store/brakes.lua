@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What administrators said of mode, checks and steering, as text: the file `brakes` beside the
 -- database and the row `brakes` in it.  Both carry a generation, which grows with each word said.
--- Where one of several tautd acts, each host has a file and all one database; whoever takes over
--- writes the token of its lease into both: what was said under an older one, and never reached the
--- database, is not heard again.
+-- With several tautd each host has a file, and all have one database. A tautd that takes over
+-- writes the token of its lease into both. A setting of an older token that never reached the
+-- database is then ignored.
 --
 --   token 3              of several tautd only
 --   generation 7

@@ -2,11 +2,11 @@
 --- Of several tautd with one database one acts: the row of `lease` says which.  Its end in the
 -- store's process; lease.lua has tautd's.
 --
---   token    rises with each that takes it: who acts under an older one is refused
---   beat     rises with each renewal: who waits sees by it that somebody is there
+--   token    rises with each that takes it; a tautd with an older one is refused
+--   beat     rises with each renewal, which shows a waiting tautd that the holder is alive
 --   holder   which process, host where it is
 --   offered  "" while it is held, a host to which it is handed, "*" for anybody
---   waiting  host of who stands by, waiting_beat rises while it does
+--   waiting  host of the standby; waiting_beat rises while it waits
 --
 -- Each change is one statement on one row, which holds only where the row is as was seen: no clock
 -- decides in here, and nothing stays locked should the host be gone a moment later.  Each request

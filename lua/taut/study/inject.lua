@@ -7,9 +7,10 @@
 -- queues.  Above, queues reach back over the routers before it and block what does not even want
 -- that link, so the link serves less the more is offered beyond what it carries:
 --    T(s) = max(F / s, L * (1 + K * max(0, s * L / F - 1)))
--- K is the one constant (0.25: a link offered twice what it carries delivers four fifths), an
--- assumption until it is fitted to runs of one's own (`taut study run`).  The best s is F / L where
--- the network is the bottleneck, and 1 where the node is: nothing is gained for a pair alone.
+-- K is the one constant. 0.25 means that a link with twice its capacity offered delivers four
+-- fifths. It is an assumption until it is fitted to own runs (`taut study run`).  The best s is F /
+-- L where the network is the bottleneck, and 1 where the node is: nothing is gained for a pair
+-- alone.
 local load = require "taut.study.load"
 
 local inject = {}

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Jobs that fill a machine: how many ranks each has, and where they are.
 --
--- As in the study of failed links: `count` alike, each the largest cube, square or power of two
--- that fits into its part of `ranks`; the endpoints that nobody needs are drawn at random over the
--- network, and the jobs lie on the others in order.
+-- As in the study of failed links: `count` equal jobs, each the largest cube, square or power of
+-- two that fits into its part of `ranks`. Unused endpoints are drawn at random over the network,
+-- and the jobs lie on the others in order.
 local jobs = {}
 
 -- Numbers of our own, so that a seed means the same everywhere (as place/pattern/random_pairs).

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What an audit tests: for each link a pair of nodes that are there, in phases.
 --
--- Links between neighbours that both have nodes are tested as in TopoBW: by the topology's groups
--- of neighbours (in a torus dimension, direction and parity of the sender), alone (E) and with
--- nodes of the two routers, as many as fill it (S).  What is left, links of routers without nodes
--- and links that are chosen among several, is search.lua's.
+-- Links between neighbours that both have nodes are tested as in TopoBW, by the topology's groups
+-- of neighbours (in a torus dimension, direction and parity of the sender). They are tested alone
+-- (E) and with as many nodes of the two routers as fill it (S).  What is left, links of routers
+-- without nodes and links that are chosen among several, is search.lua's.
 local expectation = require "taut.topology.model.expectation"
 local schedule = require "taut.survey.schedule"
 local search = require "taut.survey.search"

@@ -3,9 +3,9 @@
 --
 -- First the links that some route surely crosses, then those that are only ever one of a set,
 -- because routes are hashed or adaptive there: such a test speaks of its set, never of one member.
--- Pairs of all nodes, a fixed distance apart, cover most at little cost; what is left is looked for
--- link by link; and where there are few enough pairs all of them are looked at, so that it is sure
--- that the rest is out of reach.
+-- Pairs of all nodes, a fixed distance apart, cover most links at little cost. The remaining links
+-- are searched one by one. If there are few enough pairs, all of them are tried, so that the rest
+-- is certainly out of reach.
 local tables = require "taut.base.tables"
 local search = {}
 

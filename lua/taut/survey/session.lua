@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- One survey: its nodes, its rounds, its reports to the owner.
 --
--- A kind's phases are cut into rounds of about `round_ms`.  For each round every component on
--- its routes is held, so that neither prologs nor other surveys use it meanwhile: a round waits
--- until what holds them now is over, and holds them itself from the moment it begins to wait, so
--- two surveys of the same nodes take turns.
+-- A kind's phases are cut into rounds of about `round_ms`.  For each round every component on its
+-- routes is held, so that neither prologs nor other surveys use it meanwhile.  A round waits until
+-- the present holders have ended, and holds the components itself from the moment it begins to
+-- wait.  So two surveys of the same nodes take turns.
 --
 -- A survey is a task (task.lua): it lets tautd's loop go on every few milliseconds, however large
 -- the machine is.

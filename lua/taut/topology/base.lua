@@ -259,11 +259,11 @@ end
 
 ---------------------------------------------------------------- questions
 
---- Nodes behind a component (that depend on it): with `left` (0 … 1) of it left, the largest flow
--- between the node and the rest of the machine, which is everything on other routers than its
--- own, falls below 0.75 of what it is with everything healthy.  Whatever the routing.  Behind a tx
--- or rx is nobody but its own node: in a machine of a few nodes another's flow may fall as well,
--- since the rest is no more than these, but what is wrong is not on that node's way to the rest.
+--- Nodes behind a component (that depend on it): with the share `left` (0 … 1) of it, the largest
+-- flow between the node and the rest of the machine falls below 0.75 of its healthy value.  The
+-- rest is everything on other routers than its own.  Whatever the routing.  Only its own node is
+-- behind a tx or rx.  In a machine of a few nodes another node's flow may fall as well, because
+-- these are the whole rest, but the fault is not on that node's way to the rest.
 function Base:behind(component, left)
    local kept, key = self.kept_behind, component + left / 2
    if not kept or kept.epoch ~= self.epoch or kept.n >= BEHIND_KEPT then

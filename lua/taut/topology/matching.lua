@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which router of one description is which of another.
 --
--- Nodes have the same names in both.  Routers may not (a GUID in one, a place in the other): where
+-- Nodes have the same names in both.  Routers may not (a GUID in one, a place in the other).  If
 -- fewer than half of the names are known to both sides, routers are matched by their nodes, and
 -- those without nodes by the routers they are linked to.
 local matching = {}

@@ -2,8 +2,8 @@
 --- From a wiring (taut.import.wiring) to the shape of a topology.
 --
 -- Routers keep the order of the wiring, counted from 0.  A cable becomes a link in each direction,
--- named by the port it leaves; where a model treats all cables between two routers as one, they
--- are one link, named by the first of them, with the sum of their capacities.
+-- named by the port it leaves.  If a model treats all cables between two routers as one, they are
+-- one link, named by the first of them, with the sum of their capacities.
 local hostlist = require "taut.hostlist"
 local endpoint_numbers = require "taut.topology.model.endpoint_numbers"
 local shape = require "taut.topology.shape"

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- "Was it the network?": one sentence out of the findings, and one line for AdminComment.
 --
--- The network is blamed only where something known of it can explain at least half of what a job
--- took longer than its earlier runs; or, where there is none to compare with, where the model says
--- that it cost a tenth of the run.
+-- The network is blamed only if a known fact about it can explain at least half of the job's delay
+-- against its earlier runs. Without earlier runs it is blamed if it cost a tenth of the run by the
+-- model.
 local words = require "taut.why.words"
 
 local verdict = {}

@@ -25,10 +25,10 @@
 #define TAUT_ENDPOINT_BYTES TAUT_OFI_NAME_BYTES
 #define TAUT_OFI_SENDS 16
 #define TAUT_OFI_RECEIVES 40
-/* Messages with data under way to one peer's connection at most, so that those of two
- * peers (no phase has more to one), and others, find a receive posted: what does not is
- * sent again by the adapter after a pause (RNR timer) in which a test of 25 ms at
- * 400 Gb/s could send 30 MB. */
+/* Maximum number of data messages in flight to one peer's connection, so that
+ * those of two peers (no phase has more to one), and others, find a receive
+ * posted. Otherwise the adapter sends the message again after a pause (RNR
+ * timer) in which a test of 25 ms at 400 Gb/s could send 30 MB. */
 #define TAUT_OFI_WINDOW 16
 _Static_assert(2 * TAUT_OFI_WINDOW < TAUT_OFI_RECEIVES, "two peers, and others");
 

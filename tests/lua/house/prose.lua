@@ -189,7 +189,9 @@ function prose.of_comments(path, next_line)
       end
       was_beside = is_beside
       local indent = 0
-      if text then
+      if text and text:find("SPDX-License-Identifier: ", 1, true) then
+         text = nil
+      elseif text then
          text, indent = strip_marks(text)
       end
       if not text or not text:find "%S" or text:find "^@" or is_beside and not goes_on

@@ -75,8 +75,9 @@ uint32_t taut_recurrence_rival(struct taut_evidence *e, uint32_t c,
                                double enough);
 
 /* Another component on the way of each test of c's case k, which was low at the
- * same rate in each, and besides where c was not on the way; or twice there: it
- * comes and goes, and c has nothing of its own.  NONE: there is no such. */
+ * same rate in each, and also where c was not on the way, or twice there. Then
+ * it is the intermittent one, and c has no evidence of its own.  NONE: there is
+ * no such. */
 uint32_t taut_recurrence_twin(struct taut_evidence *e, uint32_t c,
                               const struct taut_case *k);
 

@@ -2,10 +2,10 @@
 /* Traffic between a dragonfly's groups, added up by router and group before
  * it is laid on the links; between the files of that engine.
  *
- * Where all routes from group a to group b are alike (see
- * taut_dragonfly_is_alike), what counts is how much each router of a sends
- * to b, and each router of b gets from a: which gateways it takes, and which
- * groups it goes over, does not depend on both ends. */
+ * If all routes from group a to group b are alike (see
+ * taut_dragonfly_is_alike), only the sums count: what each router of a sends to
+ * b, and what each router of b gets from a. Gateways and groups on the way do
+ * not depend on both ends. */
 #ifndef TAUT_ADVISOR_LIB_GRAPH_DRAGONFLY_GROUPS_H
 #define TAUT_ADVISOR_LIB_GRAPH_DRAGONFLY_GROUPS_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What traffic of many pairs puts on a dragonfly's links: first the demand
- * between the routers of each group (to, from and between gateways), then
- * that demand over the ways inside the groups, once for each two routers
- * instead of once for each pair that comes by.  What goes from group to group
- * is added up in groups.c where routes are alike. */
+/* The load of many pairs on a dragonfly's links. First comes the demand between
+ * the routers of each group (to, from and between gateways). Then this demand
+ * is put on the ways inside the groups, once for each two routers instead of
+ * once for each pair.  What goes from group to group is added up in groups.c
+ * where routes are alike. */
 #include <config.h>
 
 #include <errno.h>

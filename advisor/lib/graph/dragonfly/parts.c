@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Routes of a dragonfly in parts.  From a group of n routers to one of m,
- * n + m + 1 parts tell of n * m routes: what each router does in the first
- * group is the same to all of the last group, what happens in the last group
- * before each router is the same from all of the first one, and what is
- * between is the same for all. */
+/* Routes of a dragonfly in parts.  From a group of n routers to one of m, n + m
+ * + 1 parts describe n * m routes.  The part of each router in the first group
+ * is the same to all of the last group.  The part in the last group before each
+ * router is the same from all of the first one, and the part between is the
+ * same for all. */
 #include <config.h>
 
 #include "advisor/lib/graph/dragonfly/dragonfly.h"

@@ -3,11 +3,11 @@
  * groups, when all of a pattern's traffic flows at once.
  *
  * UGAL (Kim et al., ISCA 2008) sends a packet the minimal way when the queue
- * there times its hops is not longer than on the other way.  As a fluid, with
- * the use of the links between groups for the queues and one or two of these
- * for the hops: traffic moves over to the other groups until the minimal
- * links' use is no more than twice the mean use of the ways round, each as
- * busy as the busier of its two links.
+ * there times its hops is not longer than on the other way.  This is a fluid
+ * model: the use of the links between groups replaces the queues, and one or
+ * two of these replace the hops.  Traffic moves to the other groups until the
+ * minimal links' use is at most twice the mean use of the ways round.  Each way
+ * round is as busy as the busier of its two links.
  *
  *   D(a, z)  demand from group a to group z, bytes
  *   m(a, z)  share of it that goes over other groups, 0..1: what is looked for

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* All pairs of a HyperX at once.
  *
- * The dimensions are crossed in order, so what goes from one coordinate of a
+ * The dimensions are crossed in order. So the traffic from one coordinate of a
  * row to another is the sum of the sources over all earlier coordinates times
- * that of the destinations over all later ones; a detour stays in its row.
+ * that of the destinations over all later ones. A detour stays in its row.
  *
  * With p and q two places that differ in dimension d only,
  *

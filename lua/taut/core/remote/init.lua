@@ -2,13 +2,13 @@
 --- Requests of the `taut` command on other hosts: over the nodes' port, each in a MUNGE credential,
 -- answered under the key that it holds (base/envelope.lua).
 --
--- Whoever has MUNGE on his host may ask, so nothing of it may stand in a node's way: few
--- credentials are with MUNGE at once, few requests are under way, and so often a minute may be
--- asked: by user, by address, for root of a node is any user, and together.  Whose a credential is,
--- is known once it is decoded, so till then the address counts.  A request is under way until its
--- work is done and its connection over.  Its connection stays one that gives way to newer ones.
--- An administrator is one only from the hosts that the site lists, and from a port of root's: root
--- of any node has MUNGE's key.
+-- Every user of a host with MUNGE may ask, so requests must not delay nodes. Few credentials are
+-- with MUNGE at once, and few requests are in progress. Requests per minute are limited by user, by
+-- address (root of a node can be any user), and together.  Whose a credential is, is known once it
+-- is decoded, so till then the address counts.  A request is under way until its work is done and
+-- its connection over.  Its connection stays one that gives way to newer ones. An administrator is
+-- one only from the hosts that the site lists, and from a port of root's: root of any node has
+-- MUNGE's key.
 local envelope = require "taut.base.envelope"
 local json = require "taut.json"
 local munge = require "taut.munge"

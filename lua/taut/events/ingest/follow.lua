@@ -2,10 +2,9 @@
 --- Follows one log: from where it was read to, through rotation and truncation.
 --
 -- The position is { dev, inode, offset, state }: the file, how many of its bytes were taken in
--- whole lines, and what the format remembers.  A file that was renamed away is read to its end
--- before the next one is begun, also when it was renamed while nobody looked, and more than once:
--- it is then looked for beside its old name (NAME.1, NAME-20261120, NAME.old), and all that were
--- written after it are read, in their order.
+-- whole lines, and what the format remembers.  A renamed file is read to its end before the next
+-- one is begun, even if it was renamed unseen, and more than once.  It is then searched beside its
+-- old name (NAME.1, NAME-20261120, NAME.old), and all later files are read in their order.
 local ingest = require "taut.events.ingest"
 local sys = require "taut.sys"
 

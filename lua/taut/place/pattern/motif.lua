@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Motifs: patterns whose messages follow from the size of a problem, with what is computed beside.
 --
--- A motif is described once, as phases of ranks in a grid with the same neighbours (`phases`); from
--- that come the steps that every pattern has, and the sums between routers of `taut study`, which
--- never lists the messages of 32,768 ranks one by one.  A phase:
+-- A motif is described once, as phases of ranks in a grid with the same neighbours (`phases`). The
+-- steps of a pattern are made of it, and the sums between routers of `taut study`, which never
+-- lists the messages of 32,768 ranks one by one.  A phase:
 --   grid, offsets, bytes (one for each offset), periodic; or src, dst (ranks), bytes (a number, or
 --   one for each pair); or all = true, ranks, bytes (of each message)
 --   times     how often in one iteration (1)

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Wavefront sweep over a two-dimensional grid of ranks (transport codes: Sweep3D, Kripke).
 --
--- A sweep from a corner passes a message on in both dimensions, away from that corner; with the
--- many planes of a rank's block in flight all ranks send at once, so one step stands for a full
--- pipeline, and there is one for each of the four corners.
--- Source: K. R. Koch, R. S. Baker, R. E. Alcouffe, "Solution of the first-order form of the 3-D
--- discrete ordinates equation on a massively parallel processor", Trans. ANS 65 (1992).
+-- A sweep from a corner passes a message on in both dimensions, away from that corner. With the
+-- many planes of a rank's block in flight all ranks send at once. So one step stands for a full
+-- pipeline, and each of the four corners has one. Source: K. R. Koch, R. S. Baker, R. E. Alcouffe,
+-- "Solution of the first-order form of the 3-D discrete ordinates equation on a massively parallel
+-- processor", Trans. ANS 65 (1992).
 local grid = require "taut.place.pattern.grid"
 
 local sweep = { messages = 2, takes = { "bytes", "grid" } }

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Steering: jobs that gave --comm are kept from slow links, and may be placed.
 --
--- After each answer of Slurm: the advice file for etc/job_submit.lua is written anew, excludes that
--- nothing calls for any more and placements that did not start are taken back, and, where the
--- configuration says so, the job at the head of the queue is placed.  Off by default; switching it
--- off takes everything back.  What was done to a job stands in its AdminComment (slurm/mark.lua).
+-- After each answer of Slurm the advice file for etc/job_submit.lua is rewritten. Excludes without
+-- a reason and placements that did not start are taken back. If configured, the job at the head of
+-- the queue is placed.  Off by default; switching it off takes everything back.  What was done to a
+-- job stands in its AdminComment (slurm/mark.lua).
 local tables = require "taut.base.tables"
 local ask = require "taut.place.steer.ask"
 local cells = require "taut.place.steer.cells"

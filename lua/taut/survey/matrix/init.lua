@@ -3,9 +3,9 @@
 --
 -- By default no two tests that run at once share a component, nor does one's data meet another's
 -- acknowledgements: each figure is what that pair can do, and "slow" needs no guess about who
--- shared with whom.  `steps` gives the classic all-pairs run instead: N-1 steps (N for odd N) of
--- disjoint pairs, one direction and then the other, whatever their routes share; a pair is then
--- held against the capacity divided by the streams on the most loaded stage of its route.
+-- shared with whom. `steps` gives the classic all-pairs run instead:  N-1 steps (N for odd N) of
+-- disjoint pairs, one direction and then the other, whatever their routes share.  A pair is then
+-- compared with the capacity divided by the streams on the most loaded stage of its route.
 -- Afterwards what was slow or void is measured again with nothing else in the fabric.
 local tables = require "taut.base.tables"
 local again = require "taut.survey.matrix.again"

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Puts a long stream of tests into phases, without ever holding all of it.
 --
--- All pairs of a large machine are too many to colour at once (512 nodes: 261,632 tests), so the
--- tests come in an order that fits well already and only some phases are open at a time: each
--- test goes into the first open phase that takes it; the oldest is finished when none does and no
--- more may be opened.
+-- All pairs of a large machine are too many to colour at once (512 nodes: 261,632 tests). So the
+-- tests come in an order that already fits well, and only some phases are open at a time. Each test
+-- goes into the first open phase that has room; if none has and no more may be opened, the oldest
+-- is finished.
 local phase = require "taut.survey.phase"
 
 local packing = {}

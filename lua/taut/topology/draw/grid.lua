@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Torus, mesh and HyperX: planes of two dimensions, side by side.
 --
--- Cables inside a plane are lines between the routers; one that goes round a ring is a stub at both
--- edges; one that leaves the plane is a short stroke at the router, up and right for "+", down and
+-- Cables inside a plane are lines between the routers; one that closes a ring is a stub at both
+-- edges. One that leaves the plane is a short stroke at the router, up and right for "+", down and
 -- left for "-" in the third dimension.
 local tables = require "taut.base.tables"
 local canvas = require "taut.topology.draw.canvas"

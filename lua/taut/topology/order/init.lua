@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Orders of a machine's nodes in which neighbours in the list are neighbours in the fabric.
 --
--- Slurm without a topology plugin takes the table of nodes for a line, sorted by name, and gives
--- a job a run of it where it can: how far apart the nodes of such runs are is what an order is
--- good or bad for, and what `measure` measures.
+-- Slurm without a topology plugin treats the table of nodes as a line, sorted by name, and gives a
+-- job a run of it if possible. `measure` measures the distances of nodes in such runs, which make
+-- an order good or bad.
 --
 -- Each order gives every router a key, an array of numbers; routers are sorted by key, and those
 -- that share the first parts of it belong together: that makes the tree of `groups`.

@@ -309,8 +309,8 @@ function Torus:load(name, opt)
    return Base_load(self, name, opt)
 end
 
---- Candidate tests between neighbouring routers of a set of nodes, as TopoBW orders them: one
--- group per dimension, direction and parity of the sending router's coordinate, so that in a
+--- Candidate tests between neighbouring routers of a set of nodes, in the order of TopoBW. There is
+-- one group per dimension, direction and parity of the sending router's coordinate, so that in a
 -- group (rings of even length) no router sends and receives at once.
 -- @param by_router map router number → array of its nodes that take part
 -- @return array of groups, each { key =, dimension =, way = "+0" for "+" from even routers, pairs =

@@ -6,10 +6,10 @@
 --                      width, speed, or Bps } } };
 --    system = GUID of a switch's system image, nil where that is not told.
 -- (`only_port` when the file tells ports and not which adapter they are of.)
--- With planes (planes.lua): a port has `planes` and how many of them are `up`, a switch `others`,
--- the GUIDs of those that it stands for besides its own, and `renumbered`, those of them whose
--- cables are at other ports of it.
--- Every cable is described at both of its ends; here the two must agree.
+-- With planes (planes.lua) a port has `planes`, and the number of them that are `up`. A switch has
+-- `others`, the GUIDs of other switches that it stands for, and `renumbered`, those of them whose
+-- cables are at other ports of it. Every cable is described at both of its ends; here the two must
+-- agree.
 local naming = require "taut.topology.import.ib.naming"
 local planes = require "taut.topology.import.ib.planes"
 local rails = require "taut.topology.import.rails"

@@ -2,11 +2,10 @@
 --- Planes: a fabric whose adapters have several ports of one GUID, each on a network of its own.
 --
 -- A sweep shows each plane: an adapter with a port for each, and a switch for each ASIC of a box
--- (libibumad of rdma-core tells such ports in the same way: umad_get_smi_gsi_pairs).  What a node
--- sends over such an adapter goes over all planes at once, so here the planes are put together
--- again: the switches that are one box, or stand at the same place of each plane, are one switch,
--- their cables one cable, the ports one port.  `planes` of a port is how many it should have, `up`
--- how many it has.
+-- (libibumad of rdma-core tells such ports in the same way: umad_get_smi_gsi_pairs).  A node's data
+-- over such an adapter uses all planes at once, so the planes are joined again here.  Switches that
+-- are one box, or have the same place in each plane, become one switch, their cables one cable, the
+-- ports one port. `planes` of a port is how many it should have, `up` how many it has.
 local merge = require "taut.topology.import.ib.merge"
 local source = require "taut.topology.import.source"
 local tables = require "taut.base.tables"

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- By which addresses the ports of an Ethernet fabric's switches answer who asks for the way: out
--- of files beside those of LLDP (`ip -j address`, SONiC's config_db.json and `show ip interfaces`),
--- else what a switch tells its neighbours as its management address.
+--- The addresses with which the ports of an Ethernet fabric's switches answer a trace. They come
+-- from files beside those of LLDP (`ip -j address`, SONiC's config_db.json and `show ip
+-- interfaces`), otherwise from the management address that a switch announces to its neighbours.
 --
 -- What a file says is an array of { at = switch, port = nil for the switch as a whole, address }.
 local sys = require "taut.sys"

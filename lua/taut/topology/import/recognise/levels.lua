@@ -2,7 +2,7 @@
 --- Is it a fat tree: leaves with nodes, levels of switches above them, links between levels only?
 --
 -- Levels count from the leaves (0).  Real trees have a few nodes on upper switches (storage,
--- gateways) and a few links across, so the set of leaves is the one that leaves least unexplained:
+-- gateways) and a few links across.  So the set of leaves is the one that leaves least unexplained:
 -- switches with more nodes than t, for each t that makes a difference.
 local tables = require "taut.base.tables"
 local graph = require "taut.topology.import.recognise.graph"
