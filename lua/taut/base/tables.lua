@@ -47,7 +47,12 @@ end
 
 --- The values of a list for which test(value) holds; the first of them; is there one?
 function tables.filter(list, test)
-   return tables.map(list, function(value) return test(value) and value or nil end)
+   return tables.map(list, function(value)
+      if test(value) then
+         return value
+      end
+      return nil
+   end)
 end
 
 function tables.find(list, test)
@@ -60,6 +65,17 @@ end
 
 function tables.any(list, test)
    return tables.find(list, test) ~= nil
+end
+
+--- For how many values of a list test(value) holds.
+function tables.count(list, test)
+   local count = 0
+   for _, v in ipairs(list) do
+      if test(v) then
+         count = count + 1
+      end
+   end
+   return count
 end
 
 --- The sum of fn(value) over a list.
@@ -124,6 +140,22 @@ function tables.unless_empty(list)
       return list
    end
    return nil
+end
+
+--- A text that says something; nil for an empty one.
+function tables.unless_blank(text)
+   if text ~= "" then
+      return text
+   end
+   return nil
+end
+
+--- 1 where something is so, and else 0, as figures and pages have it.
+function tables.one_if(is_so)
+   if is_so then
+      return 1
+   end
+   return 0
 end
 
 --- The number that something has now; without a map the one that it had.

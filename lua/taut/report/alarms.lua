@@ -7,12 +7,27 @@ local alarms = {}
 
 local GO_ON = "; `taut policy continue` goes on"
 
+-- What waits for the database: in memory, and in the file of the queue.
+local function rows_in_memory(count)
+   return report.count(count, "row") .. report.text_if(count == 1, " waits", " wait")
+end
+
+local function rows_on_disk(queued, now)
+   if not queued or queued.rows <= 0 then
+      return ""
+   end
+   return ("; %s (%s) on disk, the oldest of %s"):format(report.count(queued.rows, "row"),
+      report.bytes(queued.bytes), report.ago(queued.since, now))
+end
+
 --- @param status answer of `status`
 -- @return array of { word, text }, the first the one that matters most
 function alarms.of(status)
    local list = {}
    local function add_alarm(word, text)
-      list[#list + 1] = text and { word = word, text = text } or nil
+      if text then
+         list[#list + 1] = { word = word, text = text }
+      end
    end
    add_alarm("brakes", status.brakes)
    add_alarm("stopped", status.stopped and status.stopped.why .. GO_ON)
@@ -28,17 +43,14 @@ function alarms.of(status)
    add_alarm("munge", status.munge_error
       and "does not answer on tautd's host, so no node can be authenticated: " ..
          status.munge_error)
-   local store, q = status.store, status.store.queued
+   local store = status.store
    add_alarm("database", store.error and ("cannot be written: %s; %s in memory"):format(store.error,
-      report.count(store.waiting or 0, "row") .. ((store.waiting or 0) == 1 and " waits"
-      or " wait")))
-   add_alarm("database", store.away and "is away: " .. store.away .. (q and q.rows > 0 and
-      ("; %s (%s) on disk, the oldest of %s"):format(report.count(q.rows, "row"),
-         report.bytes(q.bytes), report.ago(q.since, status.now)) or ""))
+      rows_in_memory(store.waiting or 0)))
+   add_alarm("database", store.away and "is away: " .. store.away
+      .. rows_on_disk(store.queued, status.now))
    add_alarm("database", status.database and status.database.damage and "is damaged: " ..
       status.database.damage)
-   add_alarm("lost", store.lost > 0 and report.count(store.lost, "row") .. " for the database"
-      or nil)
+   add_alarm("lost", store.lost > 0 and report.count(store.lost, "row") .. " for the database")
    add_alarm("changed", status.machine_wide)
    return list
 end

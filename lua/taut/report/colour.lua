@@ -14,13 +14,19 @@ local HEAT = { "#2a0a3a", "#7d1d5c", "#cf4446", "#f19c4b", "#fdf3d6" }
 
 local function linear_of_byte(byte)
    local v = byte / 255
-   return v <= 0.04045 and v / 12.92 or ((v + 0.055) / 1.055) ^ 2.4
+   if v <= 0.04045 then
+      return v / 12.92
+   end
+   return ((v + 0.055) / 1.055) ^ 2.4
 end
 
 local function byte_of_linear(linear)
    linear = math.max(0, math.min(1, linear))
-   linear = linear <= 0.0031308 and linear * 12.92 or 1.055 * linear ^ (1 / 2.4) - 0.055
-   return math.floor(linear * 255 + 0.5)
+   local v = linear * 12.92
+   if linear > 0.0031308 then
+      v = 1.055 * linear ^ (1 / 2.4) - 0.055
+   end
+   return math.floor(v * 255 + 0.5)
 end
 
 --- The three numbers 0 … 255 of a colour.
@@ -77,7 +83,10 @@ colour.heat = colour.scale(HEAT)
 
 --- Black or white, whichever reads better on a background.
 function colour.ink(background)
-   return parse_oklab(background)[1] > 0.62 and "#1c1c1c" or "#ffffff"
+   if parse_oklab(background)[1] > 0.62 then
+      return "#1c1c1c"
+   end
+   return "#ffffff"
 end
 
 return colour

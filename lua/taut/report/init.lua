@@ -11,7 +11,29 @@ end
 
 local function pad_cell(text, columns, right)
    local space = (" "):rep(columns - text_width(text))
-   return right and space .. text or text .. space
+   if right then
+      return space .. text
+   end
+   return text .. space
+end
+
+--- One of two texts: the first where something is so.  Both are worked out, whichever is wanted.
+-- @param otherwise the other one; none: an empty text
+function report.text_if(is_so, text, otherwise)
+   if is_so then
+      return text
+   end
+   return otherwise or ""
+end
+
+--- A value between two texts: ", fabric f1"; an empty text where there is none.
+-- @param value text or whole number; nil, false: there is none
+-- @param after optional
+function report.text_with(before, value, after)
+   if value then
+      return before .. value .. (after or "")
+   end
+   return ""
 end
 
 --- Print a table; the last column is cut where a terminal ends.
@@ -21,7 +43,7 @@ function report.table(heads, rows)
    local right, wide, titles = {}, {}, {}
    for i, h in ipairs(heads) do
       right[i] = h:sub(1, 1) == ">"
-      titles[i] = right[i] and h:sub(2) or h
+      titles[i] = h:gsub("^>", "")
       wide[i] = text_width(titles[i])
    end
    for _, row in ipairs(rows) do
@@ -29,7 +51,10 @@ function report.table(heads, rows)
          wide[i] = math.max(wide[i], text_width(cell))
       end
    end
-   local columns = sys.isatty(1) and sys.columns() or math.huge
+   local columns = math.huge
+   if sys.isatty(1) then
+      columns = sys.columns()
+   end
    local function join_row(row)
       local parts = {}
       for i, cell in ipairs(row) do
@@ -58,7 +83,10 @@ function report.lines(text, first, indent)
          lines[#lines + 1] = line
          line, begin = indent, indent
       end
-      line = line == begin and begin .. word or line .. " " .. word
+      if line ~= begin then
+         line = line .. " "
+      end
+      line = line .. word
    end
    lines[#lines + 1] = line
    return lines
@@ -98,13 +126,19 @@ end
 --- A line as far as the terminal goes.
 function report.cut(line)
    local columns = sys.columns()
-   return text_width(line) > columns and line:sub(1, utf8.offset(line, columns) - 1) .. "~" or line
+   if text_width(line) > columns then
+      return line:sub(1, utf8.offset(line, columns) - 1) .. "~"
+   end
+   return line
 end
 
 --- "n1, n2 and 5 more"
 function report.some(names, most)
    local shown = table.concat(names, ", ", 1, math.min(#names, most))
-   return #names > most and ("%s and %d more"):format(shown, #names - most) or shown
+   if #names > most then
+      return ("%s and %d more"):format(shown, #names - most)
+   end
+   return shown
 end
 
 --- "24.0 MB/s", "9.75 GB/s".
@@ -122,7 +156,7 @@ end
 -- @return "expected 11.20 GB/s (learned from 412 of 430 peers)"
 function report.learned(row)
    local function peers_in_words(peers)
-      return ("%d of %d %s"):format(peers, row.of, row.of == 1 and "peer" or "peers")
+      return ("%d of %s"):format(peers, report.count(row.of, "peer"))
    end
    if not row.Bps and row.too_different then
       return ("nothing expected: %s differ by %s from their median"):format(
@@ -131,10 +165,13 @@ function report.learned(row)
       return ("nothing expected yet: %s tested, %d needed"):format(peers_in_words(row.peers),
          row.least)
    end
-   return ("expected %s (learned from %s%s)%s"):format(report.bandwidth(row.Bps),
-      peers_in_words(row.peers), row.settled and "" or ", still learning",
-      row.shows and (", now they show %s: `taut relearn " ..
-      "'%s'` takes that over"):format(report.bandwidth(row.shows), row.class) or "")
+   local text = ("expected %s (learned from %s%s)"):format(report.bandwidth(row.Bps),
+      peers_in_words(row.peers), report.text_if(not row.settled, ", still learning"))
+   if row.shows then
+      text = ("%s, now they show %s: `taut relearn '%s'` takes that over"):format(text,
+         report.bandwidth(row.shows), row.class)
+   end
+   return text
 end
 
 function report.bytes(bytes)
@@ -147,7 +184,10 @@ function report.bytes(bytes)
 end
 
 function report.percent(share)
-   return share and ("%d%%"):format(math.floor(share * 100 + 0.5)) or "-"
+   if not share then
+      return "-"
+   end
+   return ("%d%%"):format(math.floor(share * 100 + 0.5))
 end
 
 --- "12 s ago", "3 h ago".
@@ -194,7 +234,7 @@ end
 
 --- "1 node", "3 nodes".
 function report.count(number, noun)
-   return ("%d %s%s"):format(number, noun, number == 1 and "" or "s")
+   return ("%d %s%s"):format(number, noun, report.text_if(number ~= 1, "s"))
 end
 
 --- A share of lost packets: "1.2 %", "0.03 %", "100 %".
@@ -207,7 +247,10 @@ end
 function report.hundredths(share, digits)
    local power = tonumber((("%%.%de"):format(digits - 1):format(100 * share)):match "e(.*)$") or 0
    local text = ("%%.%df"):format(math.max(0, digits - 1 - power)):format(100 * share)
-   return text:find(".", 1, true) and text:gsub("%.?0+$", "") or text
+   if text:find(".", 1, true) then
+      text = text:gsub("%.?0+$", "")
+   end
+   return text
 end
 
 -- Words of JSON, of the database and of the code, and what people read.
@@ -227,22 +270,31 @@ function report.state(row)
    elseif text == "lossy" and row.loss then
       text = ("loses %s"):format(report.lost(row.loss))
    end
-   return row.remark and row.remark ~= "" and ("%s (%s)"):format(text, row.remark) or text
+   if row.remark and row.remark ~= "" then
+      return ("%s (%s)"):format(text, row.remark)
+   end
+   return text
 end
 
 --- The same as the rest of a sentence: "is slow at 25%", "has failed (all of the cable)".
 function report.is(row)
    local text = report.state(row)
-   local verb = { failed = "has ", lossy = row.loss and "" or "is " }
-   return (verb[row.state] or "is ") .. text
+   if row.state == "failed" then
+      return "has " .. text
+   elseif row.state == "lossy" and row.loss then
+      return text
+   end
+   return "is " .. text
 end
 
 --- What tells links of a set apart, "… tells them apart".
 -- @param is_adaptive do switches choose anew, so that no address helps?
 function report.tells_apart(is_adaptive)
-   return is_adaptive and "what a sweep's counters say of one of them, or, on InfiniBand, a "
-      .. "service level with tables for tests (`routing` in taut.lua(5)),"
-      or "`addresses` in taut.lua(5)"
+   if is_adaptive then
+      return "what a sweep's counters say of one of them, or, on InfiniBand, a "
+         .. "service level with tables for tests (`routing` in taut.lua(5)),"
+   end
+   return "`addresses` in taut.lua(5)"
 end
 
 --- Sets of links by state, in words.

@@ -14,7 +14,7 @@ local LINE_S = 5  -- lines are at least so far apart
 -- @param how "bar", "lines", "none" or nil for what suits standard error
 -- @param unit what is counted (default "phases")
 function progress.new(what, how, unit)
-   how = how or (sys.isatty(2) and "bar" or "lines")
+   how = how or report.text_if(sys.isatty(2), "bar", "lines")
    return setmetatable({ what = what, how = how, unit = unit or "phases", began = loop.time(),
       said = 0, wide = 0 }, Progress)
 end

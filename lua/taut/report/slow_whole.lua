@@ -20,8 +20,11 @@ function slow_whole.text(whole)
    if type(whole) == "string" then
       return whole, whole
    end
-   local form = FORM[whole.kind]
-   local subject = form[1]:format(whole.way and whole.way .. " " .. whole.of or whole.of)
+   local form, of = FORM[whole.kind], whole.of
+   if whole.way then
+      of = whole.way .. " " .. of
+   end
+   local subject = form[1]:format(of)
    return form[2]:format(subject, whole.n, whole.total), subject
 end
 

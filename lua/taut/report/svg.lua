@@ -20,14 +20,24 @@ local function is_xml(code)
       or code >= 0xE000 and code < 0xFFFE or code >= 0x10000
 end
 
+local function character_of(code)
+   if is_xml(code) then
+      return utf8.char(code)
+   end
+   return LOST
+end
+
 -- What is not UTF-8, or no character of XML, becomes U+FFFD.
 local function clean_text(text)
    local parts, at = {}, 1
    while at <= #text do
       local ok, bad = utf8.len(text, at)
-      local last = ok and #text or bad - 1
+      local last = #text
+      if not ok then
+         last = bad - 1
+      end
       for _, code in utf8.codes(text:sub(at, last)) do
-         parts[#parts + 1] = is_xml(code) and utf8.char(code) or LOST
+         parts[#parts + 1] = character_of(code)
       end
       if not ok then
          parts[#parts + 1] = LOST
@@ -54,11 +64,17 @@ local function format_number(value)
       error("svg: a coordinate is not a number", 4)
    end
    local text = ("%.2f"):format(value):gsub("0+$", ""):gsub("%.$", "")
-   return text == "-0" and "0" or text
+   if text == "-0" then
+      return "0"
+   end
+   return text
 end
 
 local function format_value(value)
-   return type(value) == "number" and format_number(value) or svg.escape(value)
+   if type(value) == "number" then
+      return format_number(value)
+   end
+   return svg.escape(value)
 end
 
 -- Sorted, so that the same picture is the same file.
@@ -113,10 +129,15 @@ end
 -- @param attrs attributes; `tip` is the text at the pointer
 -- @param content escaped text inside, or nil
 function Doc:element(name, attrs, content)
-   local inner = (attrs.tip and "<title>" .. svg.escape(attrs.tip) .. "</title>" or "")
-      .. (content or "")
-   self:raw(inner == "" and ("<%s%s/>"):format(name, attributes(attrs))
-      or ("<%s%s>%s</%s>"):format(name, attributes(attrs), inner, name))
+   local inner = content or ""
+   if attrs.tip then
+      inner = "<title>" .. svg.escape(attrs.tip) .. "</title>" .. inner
+   end
+   if inner == "" then
+      self:raw(("<%s%s/>"):format(name, attributes(attrs)))
+   else
+      self:raw(("<%s%s>%s</%s>"):format(name, attributes(attrs), inner, name))
+   end
 end
 
 function Doc:rect(x, y, width, height, attrs)
@@ -141,9 +162,14 @@ end
 -- @param attrs besides SVG's: `anchor` "start", "middle", "end"; `size`; `bold`; `turn` degrees
 function Doc:text(x, y, text, attrs)
    local a = merge_attrs(attrs, { x = x, y = y })
-   a.text_anchor, a.anchor = a.anchor ~= "start" and a.anchor or nil, nil
-   a.font_size, a.size = a.size, nil
-   a.font_weight, a.bold = a.bold and "bold" or nil, nil
+   if a.anchor ~= "start" then
+      a.text_anchor = a.anchor
+   end
+   if a.bold then
+      a.font_weight = "bold"
+   end
+   a.font_size = a.size
+   a.anchor, a.bold, a.size = nil, nil, nil
    if a.turn then
       a.transform = ("rotate(%s %s %s)"):format(format_number(a.turn), format_number(x),
          format_number(y))
@@ -183,9 +209,11 @@ end
 function Doc:bar(x, y, width, height, scale, labels)
    local steps = 64
    for i = 0, steps - 1 do
-      -- a little wider, or the seams show
-      self:rect(x + width * i / steps, y, width / steps + (i < steps - 1 and 0.5 or 0), height,
-         { fill = scale((i + 0.5) / steps) })
+      local own = width / steps
+      if i < steps - 1 then
+         own = own + 0.5 -- a little wider, or the seams show
+      end
+      self:rect(x + width * i / steps, y, own, height, { fill = scale((i + 0.5) / steps) })
    end
    self:rect(x, y, width, height, { fill = "none", stroke = "#5a5a5a", stroke_width = 0.75 })
    for _, l in ipairs(labels) do

@@ -42,14 +42,6 @@ local function label_samples(map, label, most)
    return out
 end
 
--- What is so as a sample has it: 1, or 0 where it is not.
-local function one_if(is_so)
-   if is_so then
-      return 1
-   end
-   return 0
-end
-
 -- Counts by what people read for a word.
 local function count_in_words(counts)
    local out = {}
@@ -187,18 +179,18 @@ local function add_policy_families(self, add_family)
    local mode, stopped, capped = self.act:mode(), self.act:stops()
    local drained, caps = count_partitions(self)
    add_family("taut_policy_enabled", "gauge", "1: slow nodes are drained; 0: they are only listed.",
-      one_if(mode == "enable"))
+      tables.one_if(mode == "enable"))
    add_family("taut_checks_on", "gauge", "1: jobs are checked; 0: checks are off.",
-      one_if(self.switches:are_checks_on()))
+      tables.one_if(self.switches:are_checks_on()))
    add_family("taut_brakes_lost", "gauge",
       "1: neither brakes file nor database can be read: checks off, mode observe.",
-      one_if(self.switches.lost))
+      tables.one_if(self.switches.lost))
    add_family("taut_policy_stopped", "gauge", "1: the circuit breaker has stopped all drains.",
-      one_if(stopped))
+      tables.one_if(stopped))
    add_family("taut_policy_caps_reached", "gauge", "Caps that wait for `taut policy continue`.",
       tables.size(capped))
    add_family("taut_policy_standby", "gauge",
-      "1: the active slurmctld is elsewhere: only watching.", one_if(self.cluster.standby))
+      "1: the active slurmctld is elsewhere: only watching.", tables.one_if(self.cluster.standby))
    add_family("taut_nodes_drained", "gauge", "Nodes that are drained by Taut.",
       tables.size(self.act:standing()))
    add_family("taut_nodes_held", "gauge", "Nodes that would be drained if nothing held that back.",
@@ -217,12 +209,12 @@ end
 local function add_acting_families(self, add_family)
    local s = self.acting:state()
    add_family("taut_acting", "gauge",
-      "1: this tautd is active; 0: it is on standby, or does not know.", one_if(self.acting:may()))
+      "1: this tautd is active; 0: it is on standby, or does not know.", tables.one_if(self.acting:may()))
    add_family("taut_lease_token", "gauge",
       "Number of the lease of the active tautd, as seen last; 0: there is only one tautd.",
       s and s.token or 0)
    add_family("taut_lease_waiting", "gauge",
-      "1: another tautd is on standby, as the active one sees it.", one_if(s and s.waiting))
+      "1: another tautd is on standby, as the active one sees it.", tables.one_if(s and s.waiting))
 end
 
 local function add_check_families(self, add_family)
@@ -277,11 +269,11 @@ local function add_store_families(self, add_family, now)
    add_family("taut_store_lag_seconds", "gauge", "Age of the oldest row that is not stored.",
       s.lag or 0)
    add_family("taut_store_up", "gauge", "1: the database can be written.",
-      one_if(not s.error and not s.away))
+      tables.one_if(not s.error and not s.away))
    local h = self.housekeeping:state()
    add_family("taut_store_damaged", "gauge",
       "1: the database is not whole, as seen when it was looked through last.",
-      one_if(h.damage))
+      tables.one_if(h.damage))
    add_family("taut_store_checked_seconds", "gauge", "When that was, seconds since 1970; 0: never.",
       h.checked_at or 0)
    local q = s.queued or { rows = 0, bytes = 0, refused = 0, left_out = 0 }
@@ -295,7 +287,7 @@ local function add_store_families(self, add_family, now)
       "Longest time within the last 5 to 10 minutes for which tautd did one thing and no other.",
       self.latency:longest())
    add_family("taut_slurm_up", "gauge", "1: slurmctld answered when it was asked last.",
-      one_if(not cl.error))
+      tables.one_if(not cl.error))
    add_family("taut_slurm_age_seconds", "gauge", "Age of what is known of Slurm's nodes.",
       cl.nodes_at and now - cl.nodes_at or math.huge)
    add_family("taut_events_total", "counter", "Events of counters, sweeps and logs.",

@@ -14,7 +14,19 @@ function html.raw(text)
 end
 
 local function inner_html(value)
-   return type(value) == "table" and value.html or html.text(value or "")
+   if type(value) == "table" then
+      return value.html
+   end
+   return html.text(value or "")
+end
+
+local function attribute(name, value)
+   if value == true then
+      return " " .. name
+   elseif value then
+      return (' %s="%s"'):format(name, html.text(value))
+   end
+   return ""
 end
 
 --- An element.
@@ -23,8 +35,7 @@ end
 function html.tag(name, attrs, content)
    local parts = {}
    for i, a in ipairs(attrs or {}) do
-      parts[i] = a[2] == true and " " .. a[1]
-         or a[2] and (' %s="%s"'):format(a[1], html.text(a[2])) or ""
+      parts[i] = attribute(a[1], a[2])
    end
    return ("<%s%s>%s</%s>"):format(name, table.concat(parts), inner_html(content), name)
 end
@@ -36,6 +47,15 @@ function html.show(kind, name, label)
       { "data-kind", kind }, { "data-name", name } }, label or name))
 end
 
+--- The same for a component: of a tx or rx, its node.
+-- @param name of a link, or "node/tx0"
+function html.show_component(name, is_link)
+   if is_link then
+      return html.show("link", name, name)
+   end
+   return html.show("node", (name:gsub("/[tr]x[%d]*$", "")), name)
+end
+
 --- A verdict, with a mark besides its colour.
 function html.verdict(state, words)
    return html.raw(html.tag("span", { { "class", "verdict " .. state } }, words or state))
@@ -45,8 +65,21 @@ end
 local LONG = ("[^%s<>]"):rep(25)
 
 local function class_of(head, cell)
-   local words = inner_html(cell):gsub("<[^>]*>", " ")
-   return head:find "^>" and "n" or words:find(LONG) and "long" or nil
+   if head:find "^>" then
+      return "n"
+   elseif inner_html(cell):gsub("<[^>]*>", " "):find(LONG) then
+      return "long"
+   end
+   return nil
+end
+
+-- A cell of a row; the first is the row's heading.
+local function row_cell(i, head, cell)
+   local class = { "class", class_of(head, cell) }
+   if i == 1 then
+      return html.tag("th", { { "scope", "row" }, class }, cell)
+   end
+   return html.tag("td", { class, { "data-head", (head:gsub("^>", "")) } }, cell)
 end
 
 --- A table.
@@ -62,11 +95,9 @@ function html.table(caption, heads, rows)
    end
    out[#out + 1] = "</tr></thead><tbody>"
    for _, row in ipairs(rows) do
-      out[#out + 1] = row.id and ('<tr id="%s">'):format(html.text(row.id)) or "<tr>"
+      out[#out + 1] = "<tr" .. attribute("id", row.id) .. ">"
       for i, h in ipairs(heads) do
-         out[#out + 1] = html.tag(i == 1 and "th" or "td", { { "scope", i == 1 and "row" },
-            { "class", class_of(h, row[i]) }, { "data-head", i > 1 and (h:gsub("^>", "")) } },
-            row[i])
+         out[#out + 1] = row_cell(i, h, row[i])
       end
       out[#out + 1] = "</tr>\n"
    end
@@ -81,8 +112,8 @@ end
 
 -- What is not UTF-8 becomes U+FFFD, in a copy: JSON has no other texts.
 local function clean_text(given)
-   if type(given) == "string" then
-      return utf8.len(given) and given or (given:gsub("[\128-\255]", "\u{fffd}"))
+   if type(given) == "string" and not utf8.len(given) then
+      return (given:gsub("[\128-\255]", "\u{fffd}"))
    elseif type(given) ~= "table" then
       return given
    end

@@ -41,7 +41,7 @@ end
 function page.policy(nonce, live)
    return ("default-src 'none'; style-src 'nonce-%s'; script-src 'nonce-%s'; connect-src %s; " ..
       "img-src data:; base-uri 'none'; form-action 'none'"):format(nonce, nonce,
-      live and "'self'" or "'none'")
+      report.text_if(live, "'self'", "'none'"))
 end
 
 local CONTROLS = [[
@@ -93,7 +93,7 @@ local function case_of(case)
    end
    return { name = case.component, state = case.state, left = case.left,
       loss = case.loss and report.lost(case.loss), action = case.action, cable = case.cable,
-      remark = case.remark ~= "" and case.remark or nil, link = case.is_link,
+      remark = tables.unless_blank(case.remark), link = case.is_link,
       texts = json.array(texts) }
 end
 
@@ -108,6 +108,14 @@ local function data_of(data)
       cases = json.array(tables.map(data.cases, case_of)) }
 end
 
+-- After how many seconds a page that is served asks again.
+local function live_attribute(live)
+   if not live then
+      return ""
+   end
+   return (' data-live="%d"'):format(live)
+end
+
 --- @param data { at, since (seconds since 1970), private, status, links, nodes, actions (answers of
 --   tautd), cases, cases_all, days, repairs, repairs_note, note, machine (columns of
 --   taut.cli.page.layout), jobs, hidden and lost, or nil: jobs are not shown }
@@ -117,7 +125,7 @@ function page.make(data, live)
    local nonce = seal.hex(seal.random(16))
    local policy = page.policy(nonce, live)
    local cluster = data.status.cluster
-   local title = "Taut: " .. (cluster and cluster .. ", " or "") .. data.machine.title
+   local title = "Taut: " .. report.text_with("", cluster, ", ") .. data.machine.title
    local when = ("Made %s; what was done since %s. Taut %s."):format(
       os.date("%Y-%m-%d %H:%M:%S", data.at), os.date("%Y-%m-%d %H:%M", math.floor(data.since)),
       sys.version)
@@ -129,7 +137,7 @@ function page.make(data, live)
       '<meta name="color-scheme" content="light dark">',
       '<meta name="referrer" content="no-referrer">',
       html.tag("title", nil, title), '\n<style nonce="', nonce, '">\n', page_style(),
-      "</style></head>\n<body", live and (' data-live="%d"'):format(live) or "", ">\n",
+      "</style></head>\n<body", live_attribute(live), ">\n",
       '<a class="skip" href="#verdicts">To what is not well</a>\n<header><h1>',
       html.text(title), "</h1>", html.tag("p", { { "id", "when" } }, when), "</header>\n<main>\n",
       sections.alarms(data), sections.first(data), sections.summary(data), machine_picture(data),
@@ -137,8 +145,9 @@ function page.make(data, live)
       sections.repairs(data), sections.nodes(data), sections.jobs(data), lost.section(data),
       sections.trend(data),
       sections.actions(data), "</main>\n<footer>",
-      html.tag("p", nil, data.private and "This page names users and jobs: keep it to who may know."
-         or "This page names no users and no jobs."), "</footer>\n",
+      html.tag("p", nil, report.text_if(data.private,
+         "This page names users and jobs: keep it to who may know.",
+         "This page names no users and no jobs.")), "</footer>\n",
       '<script type="application/json" id="data">', html.data(data_of(data)), "</script>\n",
       '<script nonce="', nonce, '">\n', page_program(), "</script></body></html>\n" }, policy
 end

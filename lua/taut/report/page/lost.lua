@@ -12,11 +12,11 @@ lost.words = { component = "component", placement = "placement", neighbours = "n
 
 local function where_lost(job)
    if job.component then
-      local node = job.component:gsub("/[tr]x[%d]*$", "")
-      return html.show(job.is_link and "link" or "node", job.is_link and job.component or node,
-         job.component)
+      return html.show_component(job.component, job.is_link)
+   elseif job.node then
+      return html.show("node", job.node)
    end
-   return job.node and html.show("node", job.node) or "-"
+   return "-"
 end
 
 --- Nothing where jobs are not shown, or not to this user.
@@ -30,13 +30,16 @@ function lost.section(data)
          os.date("%Y-%m-%d %H:%M", math.floor(j.ended or 0)), report.time(j.run_s or 0),
          ("%.2f"):format((j.lost_node_s or 0) / 3600), lost.words[j.cause] or "-", where_lost(j) }
    end
-   return sections.section("lost", "Jobs that lost time", #rows == 0
-      and html.tag("p", nil, "No job is known to have lost time.") or html.table(
-      "Jobs that lost time, most node-hours first", { "Job", "User", "Name", ">Nodes", "Ended",
-         ">Took", ">Node-hours lost", "To", "Where" }, rows) .. html.tag("p", nil,
-      "Lost beside earlier runs of the same user, name and size, or, where there are none, as " ..
-         "the " ..
-      "flow model says. `taut why JOB` says what each rests on."))
+   local content
+   if #rows == 0 then
+      content = html.tag("p", nil, "No job is known to have lost time.")
+   else
+      content = html.table("Jobs that lost time, most node-hours first", { "Job", "User", "Name",
+         ">Nodes", "Ended", ">Took", ">Node-hours lost", "To", "Where" }, rows) .. html.tag("p",
+         nil, "Lost beside earlier runs of the same user, name and size, or, where there are " ..
+         "none, as the flow model says. `taut why JOB` says what each rests on.")
+   end
+   return sections.section("lost", "Jobs that lost time", content)
 end
 
 return lost

@@ -13,7 +13,10 @@ local sections = {}
 local NODES = 500 -- rows of nodes that are not well, jobs
 
 local function format_time(time)
-   return time and os.date("%Y-%m-%d %H:%M", math.floor(time)) or "-"
+   if time then
+      return os.date("%Y-%m-%d %H:%M", math.floor(time))
+   end
+   return "-"
 end
 
 --- A part of the page with its heading.
@@ -28,6 +31,30 @@ local function paragraph(text)
    return html.tag("p", nil, text)
 end
 
+-- A paragraph with a number in it; nothing where that is 0.
+local function paragraph_of_count(count, form)
+   if count > 0 then
+      return paragraph(form:format(count))
+   end
+   return ""
+end
+
+-- A paragraph about something; nothing where there is none.
+local function paragraph_with(before, text)
+   if text then
+      return paragraph(before .. text)
+   end
+   return ""
+end
+
+-- A table; where it would have no rows, a paragraph that says so.
+local function table_or_paragraph(rows, text, caption, heads)
+   if #rows == 0 then
+      return paragraph(text)
+   end
+   return html.table(caption, heads, rows)
+end
+
 ---------------------------------------------------------------- the first lines
 
 local function summary_tile(value, name, class)
@@ -40,8 +67,10 @@ function sections.alarms(data)
    local items = tables.map(alarms.of(data.status), function(alarm)
       return html.tag("li", nil, alarms.line(alarm))
    end)
-   return #items == 0 and "" or section("alarms", "Alarms", "<ul>" .. table.concat(items) ..
-      "</ul>")
+   if #items == 0 then
+      return ""
+   end
+   return section("alarms", "Alarms", "<ul>" .. table.concat(items) .. "</ul>")
 end
 
 -- Sets of links, where links cannot be told apart.
@@ -56,15 +85,18 @@ local function is_well(component)
    return component.state == "ok" or component.state == "unknown"
 end
 
+local function has_verdict(node)
+   return verdicts.is_verdict(node.tx.state) or verdicts.is_verdict(node.rx.state)
+end
+
+local function is_suspect(node)
+   return not has_verdict(node) and not (is_well(node.tx) and is_well(node.rx))
+end
+
 -- Nodes by their tx and rx, and those that are drained, by whomever.
 local function node_tiles(data)
-   local bad, suspect, drained = 0, 0, 0
-   for _, v in ipairs(data.nodes) do
-      local is_bad = verdicts.is_verdict(v.tx.state) or verdicts.is_verdict(v.rx.state)
-      bad = bad + (is_bad and 1 or 0)
-      suspect = suspect + (not is_bad and not (is_well(v.tx) and is_well(v.rx)) and 1 or 0)
-      drained = drained + (v.drain and 1 or 0)
-   end
+   local bad, suspect = tables.count(data.nodes, has_verdict), tables.count(data.nodes, is_suspect)
+   local drained = tables.count(data.nodes, function(node) return node.drain end)
    return { summary_tile(#data.nodes, "nodes"),
       summary_tile(bad, "nodes slow, lossy or failed", bad > 0 and "slow"),
       summary_tile(suspect, "nodes suspect", suspect > 0 and "suspect"),
@@ -88,27 +120,34 @@ local function link_tiles(data, hidden)
       summary_tile(n.unknown - hidden, "links never tested") }
 end
 
---- What matters, in numbers.
-function sections.summary(data)
+local function summary_tiles(data)
    local hidden = data.status.links_in_sets or 0
    local only_in_sets = data.status.unknown_in_sets or hidden
    local tiles = link_tiles(data, only_in_sets)
-   for _, more in ipairs { hidden > 0 and set_tiles(data.status.set_states, only_in_sets) or {},
-      node_tiles(data), { summary_tile(report.percent(data.status.coverage),
-      ("tested in the last %g h"):format(
-      data.status.coverage_h)) } } do
+   local function append(more)
       table.move(more, 1, #more, #tiles + 1, tiles)
    end
-   local mode = data.status.mode == "enable"
-      and "Taut drains nodes that depend on a slow component."
-      or "Taut observes; it drains nothing."
+   if hidden > 0 then
+      append(set_tiles(data.status.set_states, only_in_sets))
+   end
+   append(node_tiles(data))
+   append { summary_tile(report.percent(data.status.coverage),
+      ("tested in the last %g h"):format(data.status.coverage_h)) }
+   return tiles
+end
+
+--- What matters, in numbers.
+function sections.summary(data)
+   local mode = "Taut observes; it drains nothing."
+   if data.status.mode == "enable" then
+      mode = "Taut drains nodes that depend on a slow component."
+   end
    if data.status.switch == "off" then
       mode = mode .. " Checks are off."
    end
    return '<section id="summary" aria-label="Summary"><dl class="tiles">' ..
-      table.concat(tiles, "\n") .. "</dl>" .. paragraph(mode) ..
-      (data.note and paragraph("The picture has no verdicts: " .. data.note) or "") ..
-      "</section>\n"
+      table.concat(summary_tiles(data), "\n") .. "</dl>" .. paragraph(mode) ..
+      paragraph_with("The picture has no verdicts: ", data.note) .. "</section>\n"
 end
 
 ---------------------------------------------------------------- what to do first
@@ -120,31 +159,47 @@ local function list_item(shown, text)
    return html.tag("li", nil, html.raw(shown.html .. html.text(text)))
 end
 
+-- What is repaired is shown as what it is in the picture.
+local function show_repair(repair)
+   return html.show(report.text_if(repair.is_link, "link", "node"), repair.what)
+end
+
+local function repair_item(repair)
+   local gain = "jobs are placed elsewhere meanwhile"
+   if repair.nodes > 0 then
+      gain = report.count(repair.nodes, "node") .. " comes back"
+   end
+   return list_item(show_repair(repair), (": repair %s, of which %s is left; %s."):format(
+      repair.cable or "it", report.percent(repair.left), gain))
+end
+
 --- What to do, the first thing first.
 function sections.first(data)
    local items = {}
    for i = 1, math.min(REPAIRS_FIRST, #data.repairs) do
-      local r = data.repairs[i]
-      items[i] = list_item(html.show(r.is_link and "link" or "node", r.what),
-         (": repair %s, of which %s is left; %s."):format(r.cable or "it", report.percent(r.left),
-         r.nodes > 0 and report.count(r.nodes, "node") .. " comes back"
-         or "jobs are placed elsewhere meanwhile"))
+      items[i] = repair_item(data.repairs[i])
    end
    for _, v in ipairs(data.status.sets) do
       items[#items + 1] = html.tag("li", nil, v.text .. ". `taut repair SWITCH` names its " ..
-         "cables; " .. (v.adaptive and "where a sweep's counters speak against one of them, "
-         or "with `addresses` in taut.lua ") .. "Taut finds the one.")
+         "cables; " .. report.text_if(v.adaptive,
+         "where a sweep's counters speak against one of them, ", "with `addresses` in taut.lua ") ..
+         "Taut finds the one.")
    end
    if #data.status.held > 0 then
       items[#items + 1] = html.tag("li", nil, ("%s would be drained, and something holds that " ..
          "back: see Nodes."):format(report.count(#data.status.held, "node")))
    end
-   local suspects = data.status.states and data.status.states.suspect or 0
-   local rest = suspects > 0 and paragraph(("%s: nothing to do, Taut tests them first."):format(
-      report.count(suspects, "suspect"))) or ""
-   return section("first", "What to do first", (#items > 0 and "<ol>" .. table.concat(items) ..
-      "</ol>" or paragraph(#alarms.of(data.status) > 0 and "See to the alarms."
-      or "Nothing is to repair.")) .. rest)
+   local content = "<ol>" .. table.concat(items) .. "</ol>"
+   if #items == 0 then
+      content = paragraph(report.text_if(#alarms.of(data.status) > 0, "See to the alarms.",
+         "Nothing is to repair."))
+   end
+   local suspects = tables.or_empty(data.status.states).suspect or 0
+   if suspects > 0 then
+      content = content .. paragraph(("%s: nothing to do, Taut tests them first."):format(
+         report.count(suspects, "suspect")))
+   end
+   return section("first", "What to do first", content)
 end
 
 ---------------------------------------------------------------- verdicts
@@ -166,30 +221,27 @@ local function evidence_cell(case)
 end
 
 local function action_cell(case)
-   return case.action_why and ("%s: %s"):format(case.action or "-", case.action_why) or case.action
-      or "watch"
+   if case.action_why then
+      return ("%s: %s"):format(case.action or "-", case.action_why)
+   end
+   return case.action or "watch"
 end
 
 --- Links, tx and rx that are not well, with what speaks against them.
 function sections.verdicts(data)
    local rows = tables.map(data.cases, function(case)
-      return { id = "case-" .. case.component, html.show(case.is_link and "link" or "node",
-         case.is_link and case.component
-         or (case.component:gsub("/[tr]x[%d]*$", "")), case.component),
+      return { id = "case-" .. case.component, html.show_component(case.component, case.is_link),
          html.verdict(case.state, report.state(case)), format_time(case.since),
          ("%d of %d"):format(case.low or 0, case.low_of or case.tests or 0), action_cell(case),
          evidence_cell(case), case.cable or "-" }
    end)
    local sets = tables.map(data.status.sets, function(set) return html.tag("li", nil, set.text) end)
-   local content = #rows == 0 and (#sets > 0
-      and paragraph "Of these sets one link is slow; every other component tested is well."
-      or paragraph "Every component that was tested is well.") or html.table(
-         "Components that are not well, worst first", { "Component", "Verdict", "Since",
-         ">Low tests",  "Action", "Evidence", "Cable" }, rows)
-   if (data.cases_all or 0) > #data.cases then
-      content = content .. paragraph(("%d more are not listed."):format(data.cases_all
-         - #data.cases))
-   end
+   local none = report.text_if(#sets > 0,
+      "Of these sets one link is slow; every other component tested is well.",
+      "Every component that was tested is well.")
+   local content = table_or_paragraph(rows, none, "Components that are not well, worst first",
+      { "Component", "Verdict", "Since", ">Low tests",  "Action", "Evidence", "Cable" })
+      .. paragraph_of_count((data.cases_all or 0) - #data.cases, "%d more are not listed.")
    if #sets > 0 then
       content = content .. "<ul>" .. table.concat(sets) .. "</ul>"
    end
@@ -198,6 +250,16 @@ end
 
 ---------------------------------------------------------------- nodes
 
+-- Why a node is drained, or would be.
+local function why_drained(node, held)
+   if node.drain and node.reason then
+      return node.reason
+   elseif held then
+      return ("would be drained: %s [%s]"):format(held.reason, held.why)
+   end
+   return "-"
+end
+
 local function node_rows(data)
    local held, rows, more = {}, {}, 0
    for _, v in ipairs(data.status.held) do
@@ -205,14 +267,14 @@ local function node_rows(data)
    end
    for _, n in ipairs(data.nodes) do
       local h = held[n.node]
-      if n.drain or h or not is_well(n.tx) or not is_well(n.rx) then
-         local why = n.drain and n.reason or h and ("would be drained: %s [%s]"):format(h.reason,
-            h.why) or "-"
-         local row = { html.show("node", n.node), html.verdict(n.tx.state, report.state(n.tx)),
+      local is_listed = n.drain or h or not is_well(n.tx) or not is_well(n.rx)
+      if is_listed and #rows < NODES then
+         rows[#rows + 1] = { html.show("node", n.node),
+            html.verdict(n.tx.state, report.state(n.tx)),
             html.verdict(n.rx.state, report.state(n.rx)),
-            (n.slurm or "?") .. (n.drain and ", drained" or ""), why }
-         more = more + (#rows >= NODES and 1 or 0)
-         rows[#rows + 1] = #rows < NODES and row or nil
+            (n.slurm or "?") .. report.text_if(n.drain, ", drained"), why_drained(n, h) }
+      elseif is_listed then
+         more = more + 1
       end
    end
    return rows, more
@@ -221,30 +283,37 @@ end
 --- Nodes that are drained, would be, or are not well.
 function sections.nodes(data)
    local rows, more = node_rows(data)
-   local content = #rows == 0 and paragraph "No node is drained, and each that was tested is well."
-      or html.table("Nodes that are drained or not well", { "Node", "tx", "rx", "Slurm", "Why" },
-         rows)
-   return section("nodes", "Nodes", content .. (more > 0 and paragraph(
-      ("%d more are not listed; the search finds each."):format(more)) or ""))
+   return section("nodes", "Nodes", table_or_paragraph(rows,
+      "No node is drained, and each that was tested is well.",
+      "Nodes that are drained or not well", { "Node", "tx", "rx", "Slurm", "Why" })
+      .. paragraph_of_count(more, "%d more are not listed; the search finds each."))
+end
+
+local function action_row(action, is_private)
+   local text, node, who = action.reason or action.component or "-", "-", nil
+   if action.result and action.result ~= "done" and action.result ~= "seen" then
+      text = ("%s [%s]"):format(text, action.result)
+   end
+   if action.node and action.node ~= "" then
+      node = html.show("node", action.node)
+   end
+   if is_private then
+      who = action.who or "-"
+   end
+   return { format_time(action.time), report.word(action.action), node, text, who }
 end
 
 --- What was done and why, the latest first.
 function sections.actions(data)
    local rows = tables.map(data.actions, function(action)
-      local text = action.reason or action.component or "-"
-      if action.result and action.result ~= "done" and action.result ~= "seen" then
-         text = ("%s [%s]"):format(text, action.result)
-      end
-      local is_node = action.node and action.node ~= ""
-      return { format_time(action.time), report.word(action.action),
-         is_node and html.show("node", action.node) or "-", text, data.private
-         and (action.who or "-") or nil }
+      return action_row(action, data.private)
    end)
    local heads = { "Time", "What", "Node", "Why" }
-   heads[5] = data.private and "Who" or nil
-   return section("actions", "What was done and why", #rows == 0
-      and paragraph "Nothing was drained or resumed in this time."
-      or html.table("Actions, the latest first", heads, rows))
+   if data.private then
+      heads[5] = "Who"
+   end
+   return section("actions", "What was done and why", table_or_paragraph(rows,
+      "Nothing was drained or resumed in this time.", "Actions, the latest first", heads))
 end
 
 ---------------------------------------------------------------- repairs
@@ -252,11 +321,13 @@ end
 --- What to repair first.
 function sections.repairs(data)
    local rows = tables.map(data.repairs, function(repair, number)
-      return { tostring(number), html.show(repair.is_link and "link" or "node", repair.what),
-         report.percent(repair.left), tostring(repair.nodes),
-         repair.gain and ("%.2g%%"):format(repair.gain * 100) or "-",
-         ("%.3g"):format(repair.alone_hours), ("%.3g"):format(repair.together_hours), repair.cable
-         or "-" }
+      local gain = "-"
+      if repair.gain then
+         gain = ("%.2g%%"):format(repair.gain * 100)
+      end
+      return { tostring(number), show_repair(repair), report.percent(repair.left),
+         tostring(repair.nodes), gain, ("%.3g"):format(repair.alone_hours),
+         ("%.3g"):format(repair.together_hours), repair.cable or "-" }
    end)
    if #rows == 0 then
       return section("repairs", "Repairs, by what they bring", paragraph "Nothing is to repair.")
@@ -268,8 +339,7 @@ function sections.repairs(data)
       "Node-hours a day: of the nodes that come back, of what slow nodes that run jobs get " ..
       "back, and of the time that messages spend less on links where every node exchanges with " ..
       "another one, drawn at random, and does nothing else. `taut study repair` says it for " ..
-      "your jobs.") .. (data.repairs_note
-      and paragraph("Traffic: " .. data.repairs_note) or ""))
+      "your jobs.") .. paragraph_with("Traffic: ", data.repairs_note))
 end
 
 ---------------------------------------------------------------- days
@@ -323,27 +393,30 @@ local function format_duration(seconds)
    return ("%d:%02d h"):format(seconds // 3600, seconds % 3600 // 60)
 end
 
+local function job_row(job, now)
+   local runs = "-"
+   if job.start and job.start > 0 then
+      runs = format_duration(math.max(0, math.floor(now - job.start)))
+   end
+   return { html.show("job", tostring(job.id)), job.user or "-", job.name or "-",
+      job.partition or "-", tostring(job.count or #job.members), tostring(job.routers),
+      ("%.1f"):format(job.hops_mean), tostring(job.hops_most), runs }
+end
+
 --- Where running jobs are; nothing where jobs are not shown.
 function sections.jobs(data)
    if not data.jobs then
       return ""
    end
    local rows = {}
-   for i, j in ipairs(data.jobs) do
-      rows[i] = i <= NODES and { html.show("job", tostring(j.id)), j.user or "-", j.name or "-",
-         j.partition or "-", tostring(j.count or #j.members), tostring(j.routers),
-         ("%.1f"):format(j.hops_mean), tostring(j.hops_most),
-         j.start and j.start > 0 and format_duration(math.max(0, math.floor(data.at - j.start)))
-         or "-" } or nil
+   for i = 1, math.min(#data.jobs, NODES) do
+      rows[i] = job_row(data.jobs[i], data.at)
    end
-   local content = #rows == 0 and paragraph "No job runs." or html.table("Running jobs",
-      { "Job", "User", "Name", "Partition", ">Nodes", ">Routers", ">Links apart", ">At most",
-         ">Runs" }, rows)
-   if #data.jobs > #rows then
-      content = content .. paragraph(("%d more are not listed."):format(#data.jobs - #rows))
-   end
-   return section("jobs", "Where running jobs are", content .. (data.hidden > 0 and paragraph(
-      ("%d more are hidden from you by Slurm's PrivateData."):format(data.hidden)) or ""))
+   return section("jobs", "Where running jobs are", table_or_paragraph(rows, "No job runs.",
+      "Running jobs", { "Job", "User", "Name", "Partition", ">Nodes", ">Routers", ">Links apart",
+         ">At most", ">Runs" })
+      .. paragraph_of_count(#data.jobs - #rows, "%d more are not listed.")
+      .. paragraph_of_count(data.hidden, "%d more are hidden from you by Slurm's PrivateData."))
 end
 
 return sections
