@@ -84,9 +84,12 @@ local function neighbours(parts, known, rows, uid)
    local seen = {}
    for _, r in ipairs(rows) do
       seen[r.id] = true
+      local owner
+      if uid ~= nil and r.user == own then
+         owner = rights.user(uid)
+      end
       add_neighbour({ id = r.id, user = r.user, name = r.name, Bps = r.sent_Bps or 0,
-         is_hidden = uid ~= nil and privacy.is_hidden(parts.cluster, uid, r.user == own
-            and rights.user(uid) or nil) },
+         is_hidden = uid ~= nil and privacy.is_hidden(parts.cluster, uid, owner) },
          facts.read(r.facts).nodes, r.begin, r.time)
    end
    for id, job in pairs(parts.cluster.seen_running) do
@@ -109,8 +112,22 @@ end
 --- Why nothing is predicted of a job on a machine of several fabrics; nil: there is one.  What a
 -- node counted is not kept by fabric, and the model is of one.
 function case.of_several(topo)
-   return topo.fabrics and "the machine has several fabrics, and what the job sent over each is " ..
-      "not kept" or nil
+   if topo.fabrics then
+      return "the machine has several fabrics, and what the job sent over each is not kept"
+   end
+   return nil
+end
+
+-- What is missing for a prediction; nil where nothing is.
+local function why_not_predicted(known, traffic)
+   if not traffic then
+      return "its nodes' counters were not read"
+   elseif not known.ideal_s then
+      return "what its nodes can inject is not known"
+   elseif #known.times == 0 then
+      return "there are no routes between all of its nodes"
+   end
+   return nil
 end
 
 -- What the model says of it.
@@ -121,18 +138,16 @@ local function add_model(parts, known)
       return
    end
    local nodes = case.numbers_of(topo, known.f.nodes, predict.MOST)
-   if not nodes or #nodes ~= known.nodes then
-      known.not_predicted = known.nodes > predict.MOST
-         and ("it has more than %d nodes"):format(predict.MOST)
-         or "its nodes are not all of the machine as it is described now"
+   if known.nodes > predict.MOST and #(nodes or {}) ~= known.nodes then
+      known.not_predicted = ("it has more than %d nodes"):format(predict.MOST)
+   elseif not nodes or #nodes ~= known.nodes then
+      known.not_predicted = "its nodes are not all of the machine as it is described now"
    elseif known.nodes > 1 then
       local list, is_said = predict.patterns(parts.patterns, known.comm, known.nodes)
       known.is_said = is_said
       known.times = predict.times(topo, nodes, list, known.bad, known.others, parts.patterns)
       known.ideal_s = t and predict.ideal_s(topo, nodes, t.busiest)
-      known.not_predicted = not t and "its nodes' counters were not read"
-         or not known.ideal_s and "what its nodes can inject is not known"
-         or #known.times == 0 and "there are no routes between all of its nodes" or nil
+      known.not_predicted = why_not_predicted(known, t)
    end
 end
 

@@ -37,11 +37,15 @@ local function lost_range(case, more, less)
    local lo, hi = math.huge, 0
    for _, t in ipairs(case.times) do
       local lost = case.ideal_s * math.max(0, more(t) - less(t))
-      local most = case.run_s and math.max(0, case.run_s - case.ideal_s * t.healthy) or math.huge
-      lost = math.min(lost, most)
+      if case.run_s then
+         lost = math.min(lost, math.max(0, case.run_s - case.ideal_s * t.healthy))
+      end
       lo, hi = math.min(lo, lost), math.max(hi, lost)
    end
-   return lo < math.huge and lo or 0, hi
+   if lo == math.huge then
+      lo = 0
+   end
+   return lo, hi
 end
 
 local function can_predict(case)
@@ -53,9 +57,11 @@ local function healthy(times) return times.healthy end
 -- What was assumed about the pattern.
 local function pattern_basis(case)
    local t = case.times[1]
-   return case.is_said and ("from the bytes counted and its --comm=%s"):format(t.name)
-      or ("from the bytes counted, for %s to %s, as it named no --comm"):format(
-         case.times[#case.times].name, t.name)
+   if case.is_said then
+      return ("from the bytes counted and its --comm=%s"):format(t.name)
+   end
+   return ("from the bytes counted, for %s to %s, as it named no --comm"):format(
+      case.times[#case.times].name, t.name)
 end
 
 ---------------------------------------------------------------- a component was bad
@@ -65,18 +71,33 @@ local function state_of(bad)
       return ("lost %.2g%% of its packets"):format(100 * bad.loss)
    elseif bad.state == "failed" then
       return "had failed"
+   elseif bad.state == "slow" then
+      return "was slow at " .. words.percent(bad.left)
    end
-   return ("%s at %s"):format(bad.state == "slow" and "was slow"
-      or "was, by what its hardware says,", words.percent(bad.left))
+   return "was, by what its hardware says, at " .. words.percent(bad.left)
 end
 
 local function since_of(case, bad)
-   if bad.later then
-      return ("found %s, after the job%s"):format(words.moment(bad.later, case.now), bad.unsure and
-         "; no test tells whether it was so already" or (", by tests since " ..
-         words.moment(bad.since or bad.later, case.now)))
+   if bad.later and bad.unsure then
+      return ("found %s, after the job; no test tells whether it was so already"):format(
+         words.moment(bad.later, case.now))
+   elseif bad.later then
+      return ("found %s, after the job, by tests since %s"):format(words.moment(bad.later,
+         case.now), words.moment(bad.since or bad.later, case.now))
+   elseif bad.known then
+      return "known since " .. words.moment(bad.known, case.now)
    end
-   return bad.known and ("known since %s"):format(words.moment(bad.known, case.now)) or "known"
+   return "known"
+end
+
+-- How sure it is what a bad component cost.
+local function sureness_of(case, bad)
+   if bad.unsure then
+      return "low"
+   elseif case.is_said then
+      return "high"
+   end
+   return "medium"
 end
 
 local function component_finding(case, index, bad)
@@ -93,8 +114,7 @@ local function component_finding(case, index, bad)
       return times.of[index] or times.healthy
    end, healthy)
    return { cause = "component", how = "predicted", lo_s = lo, hi_s = hi, component = bad.name,
-      state = bad.state, sure = bad.unsure and "low" or case.is_said and "high"
-         or "medium",
+      state = bad.state, sure = sureness_of(case, bad),
       text = ("%s; %s"):format(text, pattern_basis(case)) }
 end
 
@@ -104,15 +124,15 @@ local function check_words(case)
    if not k then
       return nil, "no check was made before it (a shared node, checks off, or a node that was " ..
          "not heard from)"
+   elseif k.tests == 0 and (k.heard or 0) < (k.expected or 0) then
+      return nil, ("before it only %d of its %d nodes were heard from"):format(k.heard or 0,
+         k.expected or 0)
    elseif k.tests == 0 then
-      return nil, (k.heard or 0) < (k.expected or 0)
-         and ("before it only %d of its %d nodes were heard from"):format(k.heard or 0,
-            k.expected or 0)
-         or "nothing was due for a test before it began"
+      return nil, "nothing was due for a test before it began"
    elseif k.low > 0 then
+      local worst = k.worst or {}
       return ("%d of the %d tests before it were low, the worst from %s to %s at %s"):format(k.low,
-         k.tests, k.worst and k.worst.src or "?", k.worst and k.worst.dst or "?",
-         words.percent(k.worst and k.worst.ratio or 0)), nil, true
+         k.tests, worst.src or "?", worst.dst or "?", words.percent(worst.ratio or 0)), nil, true
    elseif k.good == 0 then
       return nil, "the tests before it were all discarded"
    end
@@ -121,8 +141,10 @@ end
 
 local function component_findings(case, add)
    local text, why_not, is_low = check_words(case)
-   local none = "none on its ways is known to be bad" .. (#case.suspects > 0
-      and (" (suspected: %s)"):format(table.concat(case.suspects, ", ")) or "")
+   local none = "none on its ways is known to be bad"
+   if #case.suspects > 0 then
+      none = ("%s (suspected: %s)"):format(none, table.concat(case.suspects, ", "))
+   end
    case.is_low, case.is_tested = is_low, text ~= nil
    if #case.bad > 0 then
       for i = 1, math.min(SHOWN, #case.bad) do
@@ -155,9 +177,11 @@ local function placement_finding(case, add)
       return add(not_known("placement", where ..
          ", and the best free nodes were not looked for"))
    end
-   local text = ("%s, %.2f on the best of %s free at its %s%s"):format(where, p.best,
-      words.count(p.free or 0, "node"), p.when or "start",
-      p.slurm and (", %.2f where Slurm's own rule puts it"):format(p.slurm) or "")
+   local text = ("%s, %.2f on the best of %s free at its %s"):format(where, p.best,
+      words.count(p.free or 0, "node"), p.when or "start")
+   if p.slurm then
+      text = ("%s, %.2f where Slurm's own rule puts it"):format(text, p.slurm)
+   end
    if not case.ideal_s then
       return add { cause = "placement", how = "predicted", sure = "low", text = text ..
          "; what that cost is not known because " .. (case.not_predicted
@@ -165,25 +189,31 @@ local function placement_finding(case, add)
    end
    local lost = case.ideal_s * math.max(0, p.got - p.best)
    add { cause = "placement", how = "predicted", lo_s = lost, hi_s = lost,
-      sure = case.is_said and "high" or "low", text = ("%s; for %s"):format(text,
+      sure = words.text_if(case.is_said, "high", "low"), text = ("%s; for %s"):format(text,
          p.pattern or "?") }
 end
 
 local function neighbour_words(case)
    local first
    for _, n in ipairs(case.others) do
-      first = n.most and (not first or n.most > first.most) and n or first
+      if n.most and (not first or n.most > first.most) then
+         first = n
+      end
    end
    if not first then
       return nil
    end
-   local who = first.is_hidden and "another user's job"
-      or ("job %d (%s of %s)"):format(first.id, first.name, first.user)
+   local who = "another user's job"
+   if not first.is_hidden then
+      who = ("job %d (%s of %s)"):format(first.id, first.name, first.user)
+   end
    local text = ("%s put %s on %s, which it shares with it"):format(who, words.percent(first.most),
       case.name_of(first.at))
    local more = #case.others - 1
-   return more > 0 and ("%s; %s more sent, too"):format(text, words.count(more, "job")) or text,
-      first
+   if more > 0 then
+      text = ("%s; %s more sent, too"):format(text, words.count(more, "job"))
+   end
+   return text, first
 end
 
 local function neighbour_finding(case, add)
@@ -192,7 +222,8 @@ local function neighbour_finding(case, add)
    elseif not can_predict(case) then
       return add(not_known("neighbours", case.not_predicted or "no traffic was counted"))
    elseif #case.others == 0 then
-      return add(cost_nothing("neighbours", "measured", case.others_running and "low" or "medium",
+      return add(cost_nothing("neighbours", "measured",
+         words.text_if(case.others_running, "low", "medium"),
          "no other job that ended until now sent much meanwhile"))
    end
    local text, first = neighbour_words(case)
@@ -203,29 +234,35 @@ local function neighbour_finding(case, add)
    end
    local lo, hi = lost_range(case, function(times) return times.others end, healthy)
    add { cause = "neighbours", how = "predicted", lo_s = lo, hi_s = hi,
-      sure = first.is_estimate and "low" or case.is_said and "medium" or "low",
-      component = case.name_of(first.at), text = ("%s; %s"):format(text, first.is_estimate and
-         "from that job's earlier runs" or "from the bytes both counted") }
+      sure = words.text_if(case.is_said and not first.is_estimate, "medium", "low"),
+      component = case.name_of(first.at), text = ("%s; %s"):format(text, words.text_if(
+         first.is_estimate, "from that job's earlier runs", "from the bytes both counted")) }
 end
 
 ---------------------------------------------------------------- congestion
 
 local function format_amount(value)
-   return value >= 10 and ("%.0f"):format(value) or ("%.2g"):format(value)
+   if value >= 10 then
+      return ("%.0f"):format(value)
+   end
+   return ("%.2g"):format(value)
 end
 
 -- "; other jobs 2.1 (median of 40, nine in ten below 12)"
 local function of_others(class)
-   return class and ("; other jobs %s (median of %d, nine in ten below %s)"):format(
-      format_amount(class.median), class.jobs, format_amount(class.most)) or ""
+   if not class then
+      return ""
+   end
+   return ("; other jobs %s (median of %d, nine in ten below %s)"):format(
+      format_amount(class.median), class.jobs, format_amount(class.most))
 end
 
 local function congestion_finding(case, add)
    local now = earlier.stalled(case.f)
    if not now then
-      return add(not_known("congestion", case.f.traffic and
-         "these adapters count nothing that waits, or it moved too little" or
-         "its counters were not read"))
+      return add(not_known("congestion", words.text_if(case.f.traffic,
+         "these adapters count nothing that waits, or it moved too little",
+         "its counters were not read")))
    end
    local name, most = nil, 0
    for k, v in pairs(case.f.traffic.stalls or {}) do
@@ -235,8 +272,7 @@ local function congestion_finding(case, add)
    end
    local few = name == "tcp_retransmitted" and case.f.traffic.segments
       and most < FEW_SEGMENTS * case.f.traffic.segments
-   local text = ("%s a GB%s"):format(format_amount(now), name and (", mostly %s"):format(name)
-      or "")
+   local text = format_amount(now) .. " a GB" .. words.text_with(", mostly ", name)
    local before = case.e.stalled
    if not before then
       return add(not_known("congestion", "no earlier run as large was counted so (" .. text ..
@@ -250,8 +286,8 @@ local function congestion_finding(case, add)
          sure = "medium",
          text = "its ports were held up more often: " .. text, times = now / math.max(before, 1) }
    end
-   add(cost_nothing("congestion", "measured", "medium", (few and "too little was sent again to " ..
-      "matter: " or "its ports were held up no more often: ") .. text))
+   add(cost_nothing("congestion", "measured", "medium", words.text_if(few,
+      "too little was sent again to matter: ", "its ports were held up no more often: ") .. text))
 end
 
 ---------------------------------------------------------------- one node differs
@@ -259,7 +295,10 @@ end
 local LATE_S, CPU_SHARE = 2, 0.25
 
 local function far_parts(part, sign)
-   for _, r in ipairs(part and part.out or {}) do
+   if not part then
+      return nil
+   end
+   for _, r in ipairs(part.out or {}) do
       if (r[2] - part.median) * sign > 0 then
          return r[1], r[2] - part.median
       end
@@ -300,9 +339,9 @@ local function node_finding(case, add)
             or true
    end
    if not any then
-      add(cost_nothing("node", "measured", t.cpu and "medium" or "low", t.cpu
-         and "all nodes moved as much and took as much processor time"
-         or "all nodes moved as much; their processor time is not known"))
+      add(cost_nothing("node", "measured", words.text_if(t.cpu, "medium", "low"),
+         words.text_if(t.cpu, "all nodes moved as much and took as much processor time",
+         "all nodes moved as much; their processor time is not known")))
    end
 end
 
@@ -328,9 +367,9 @@ local function earlier_finding(case, add)
       return add { cause = "earlier", how = "measured", sure = "high", text =
          ("%s took %s"):format(words.count(e.alike, "earlier run"), base) }
    end
-   add { cause = "earlier", how = "measured", lo_s = math.max(0, e.lost_s), hi_s = math.max(0,
-      e.lost_s),
-      sure = e.alike >= 5 and "high" or "medium", text =
+   local lost_s = math.max(0, e.lost_s)
+   add { cause = "earlier", how = "measured", lo_s = lost_s, hi_s = lost_s,
+      sure = earlier.sureness(e), text =
       ("slower than %d of %d earlier runs that moved as many bytes (%s)"):format(e.slower_than,
          e.alike, base) }
 end
@@ -365,12 +404,20 @@ function causes.of(case)
       finding.order = #list
       list[#list + 1] = finding
    end
-   for _, fn in ipairs(case.state and RUNNING or ENDED) do
+   local kinds = ENDED
+   if case.state then
+      kinds = RUNNING
+   end
+   for _, fn in ipairs(kinds) do
       fn(case, add_finding)
    end
    local function weight_of(finding)
-      return finding.cause == "earlier" and math.huge or finding.how == WITHOUT and -1
-         or finding.hi_s or 0
+      if finding.cause == "earlier" then
+         return math.huge
+      elseif finding.how == WITHOUT then
+         return -1
+      end
+      return finding.hi_s or 0
    end
    table.sort(list, function(one, other)
       local x, y = weight_of(one), weight_of(other)

@@ -5,6 +5,7 @@
 -- are known to have lost time themselves are left out, as long as enough others are there.
 local facts = require "taut.why.facts"
 local numbers = require "taut.why.numbers"
+local tables = require "taut.base.tables"
 
 local earlier = {
    LEAST = 3, -- runs: fewer are no comparison
@@ -12,6 +13,7 @@ local earlier = {
 
 local ALIKE = 0.25   -- of the bytes: what differs by less had the same input
 local SLOWER = 0.1   -- of the median time: less is no delay
+local SURE = 5       -- runs alike: with so many a comparison is sure
 local SPREADS = 3    -- of the earlier runs' times: neither is less than so many
 local BAD_CAUSES = { component = true, placement = true, neighbours = true, congestion = true,
    node = true, elsewhere = true }
@@ -46,16 +48,30 @@ function earlier.of_class(rows)
    for _, r in ipairs(rows or {}) do
       list[#list + 1] = earlier.stalled(facts.read(r.facts))
    end
-   return #list >= earlier.LEAST and { jobs = #list, median = numbers.quantile(list, 0.5),
-      most = numbers.quantile(list, 0.9) } or nil
+   if #list < earlier.LEAST then
+      return nil
+   end
+   return { jobs = #list, median = numbers.quantile(list, 0.5),
+      most = numbers.quantile(list, 0.9) }
+end
+
+--- How sure a comparison is.
+-- @param compared of earlier.compare
+function earlier.sureness(compared)
+   if compared.alike >= SURE then
+      return "high"
+   end
+   return "medium"
 end
 
 -- Of one that runs it is not known how much it will move: all.
 local function alike_runs(rows, bytes, is_running)
    local list = {}
    for _, r in ipairs(rows) do
-      list[#list + 1] = is_running and r or r.bytes and bytes
-         and math.abs(r.bytes - bytes) <= math.max(ALIKE * bytes, 1e6) and r or nil
+      if is_running or r.bytes and bytes
+         and math.abs(r.bytes - bytes) <= math.max(ALIKE * bytes, 1e6) then
+         list[#list + 1] = r
+      end
    end
    return list
 end
@@ -63,9 +79,14 @@ end
 local function untroubled(rows)
    local list = {}
    for _, r in ipairs(rows) do
-      list[#list + 1] = not BAD_CAUSES[r.cause or ""] and r or nil
+      if not BAD_CAUSES[r.cause or ""] then
+         list[#list + 1] = r
+      end
    end
-   return #list >= earlier.LEAST and list or rows
+   if #list >= earlier.LEAST then
+      return list
+   end
+   return rows
 end
 
 local function values_of(rows, field)
@@ -90,14 +111,19 @@ function earlier.compare(rows, run_s, counted, pattern)
       local g = facts.read(r.facts)
       r.bytes, r.stalled = bytes_of(g), earlier.stalled(g)
       r.cpu_s = g.traffic and g.traffic.cpu and g.traffic.cpu.median
+      local is_alike = type(g.model) == "table" and g.model.name == pattern
       for _, name in ipairs { "healthy", "bad", "others" } do
-         local is_alike = type(g.model) == "table" and g.model.name == pattern
-         r[name] = is_alike and tonumber(g.model[name]) or nil
+         r[name] = nil
+         if is_alike then
+            r[name] = tonumber(g.model[name])
+         end
       end
    end
    local bytes = bytes_of(counted)
    local e = { runs = #rows, bytes = numbers.quantile(values_of(rows, "bytes"), 0.5) }
-   e.times_bytes = bytes and e.bytes and e.bytes > 0 and bytes / e.bytes or nil
+   if bytes and e.bytes and e.bytes > 0 then
+      e.times_bytes = bytes / e.bytes
+   end
    local list = untroubled(alike_runs(rows, bytes, run_s == nil))
    e.alike = #list
    e.is_other_input = #rows >= earlier.LEAST and e.times_bytes ~= nil and #list < earlier.LEAST
@@ -116,10 +142,7 @@ function earlier.compare(rows, run_s, counted, pattern)
       bad = numbers.quantile(values_of(list, "bad"), 0.5) or healthy,
       others = numbers.quantile(values_of(list, "others"), 0.5) or healthy }
    if run_s then
-      e.slower_than = 0
-      for _, t in ipairs(times) do
-         e.slower_than = e.slower_than + (run_s > t and 1 or 0)
-      end
+      e.slower_than = tables.count(times, function(time) return run_s > time end)
       e.lost_s = run_s - e.median_s
       e.is_slower = e.lost_s > math.max(SLOWER * e.median_s, SPREADS * e.spread_s)
    end

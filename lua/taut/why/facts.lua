@@ -5,7 +5,9 @@
 -- It does not grow with the job, but for the host list: of nodes only those far from the others
 -- have a name.
 local json = require "taut.json"
+local loop = require "taut.loop"
 local numbers = require "taut.why.numbers"
+local tables = require "taut.base.tables"
 
 local facts = {}
 
@@ -25,11 +27,21 @@ function facts.label(job)
    return nil
 end
 
+--- When a job that Slurm tells of began, by this host's clock; nil where Slurm does not say.
+function facts.begin_of(job)
+   if (job.start or 0) > 0 then
+      return job.start - loop.ahead()
+   end
+   return nil
+end
+
 local function rows_of(nodes, fn)
    local rows = {}
    for _, n in ipairs(nodes) do
       local v = fn(n)
-      rows[#rows + 1] = v and { n.node, v } or nil
+      if v then
+         rows[#rows + 1] = { n.node, v }
+      end
    end
    return rows
 end
@@ -38,7 +50,9 @@ end
 local function stalls_of(all)
    local list = {}
    for name, v in pairs(all) do
-      list[#list + 1] = v > 0 and { name, v } or nil
+      if v > 0 then
+         list[#list + 1] = { name, v }
+      end
    end
    table.sort(list, function(one, other)
       return one[2] > other[2] or one[2] == other[2] and one[1] < other[1]
@@ -68,18 +82,24 @@ local function traffic_of(usage)
    for _, n in ipairs(nodes) do
       most = math.max(most, n.sent, n.received)
    end
+   local gaps
+   if #s.notes > 0 then
+      gaps = #s.notes
+   end
    return { told = #nodes, seconds = s.seconds, sent = s.sent, received = s.received,
       busiest = most, bytes = bytes, times = times, cpu = cpu,
       stalls = stalls_of(s.stalls), errors = s.errors,
-      can_stall = (next(s.stalls) or s.segments) and true or nil, segments = s.segments,
-      worst = s.worst, gaps = #s.notes > 0 and #s.notes or nil }
+      can_stall = next(s.stalls) ~= nil or s.segments ~= nil or nil, segments = s.segments,
+      worst = s.worst, gaps = gaps }
 end
 
 -- What the check before the job saw: the last one, of several starts.
 local function check_of(events, tests)
    local e
    for _, row in ipairs(events) do
-      e = row.purpose == "prolog" and row or e
+      if row.purpose == "prolog" then
+         e = row
+      end
    end
    if not e then
       return nil
@@ -103,8 +123,8 @@ end
 function facts.of(gathered)
    return { nodes = gathered.job.nodes, traffic = traffic_of(gathered.usage),
       check = check_of(gathered.events, gathered.tests),
-      bad = #gathered.bad > 0 and gathered.bad or nil, place = gathered.place,
-         shared = gathered.shared }
+      bad = tables.unless_empty(gathered.bad), place = gathered.place,
+      shared = gathered.shared }
 end
 
 function facts.text(known)
@@ -118,9 +138,13 @@ function facts.read(text)
       return {}
    end
    for _, name in ipairs { "traffic", "check", "bad", "place" } do
-      f[name] = type(f[name]) == "table" and f[name] or nil
+      if type(f[name]) ~= "table" then
+         f[name] = nil
+      end
    end
-   f.nodes = type(f.nodes) == "string" and f.nodes or nil
+   if type(f.nodes) ~= "string" then
+      f.nodes = nil
+   end
    return f
 end
 

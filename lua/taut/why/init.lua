@@ -11,6 +11,7 @@ local json = require "taut.json"
 local kept = require "taut.why.kept"
 local loop = require "taut.loop"
 local predict = require "taut.why.predict"
+local report = require "taut.report"
 local rights = require "taut.base.rights"
 local sys = require "taut.sys"
 local task = require "taut.base.task"
@@ -32,11 +33,15 @@ Why.over = kept.over
 
 -- What goes to the asker.
 local function answer_of(known, outcome, list)
+   local ended
+   if not known.state then
+      ended = known.to
+   end
    local out = { job = { id = known.job.id, label = known.job.label, name = known.job.name,
       user = known.job.user,
          nodes = known.nodes, nodelist = known.f.nodes, state = known.state or "ended",
             result = known.job.result,
-         begin = known.from, ended = not known.state and known.to or nil, run_s = known.run_s,
+         begin = known.from, ended = ended, run_s = known.run_s,
          comm = known.comm, restart = known.job.restart }, verdict = outcome,
             findings = json.array {},
       earlier = { runs = known.e.runs, alike = known.e.alike, median_s = known.e.median_s,
@@ -76,32 +81,34 @@ end
 local function live_case(self, job, row, rows, uid)
    local is_pending = job.state == "pending"
    local at_start = self.started[job.id]
-   local bad = {}
+   local bad, nodes, state = {}, nil, "pending"
    if not is_pending then
-      bad = case.bad_now(self, job.nodes)
+      bad, nodes, state = case.bad_now(self, job.nodes), job.nodes, "running"
    end
-   local f = facts.of { job = { nodes = not is_pending and job.nodes or nil },
+   local f = facts.of { job = { nodes = nodes },
       usage = { nodes = {} }, events = rows.events, tests = rows.tests, bad = bad,
       place = at_start and at_start.place }
    local c = case.of(self, row, f, uid, rows)
-   c.state, c.bad = is_pending and "pending" or "running", bad
-   c.no_place = case.of_several(self.site.topo)
-      or c.nodes > 1 and "it began before tautd, or is looked at next" or "it has one node"
+   c.state, c.bad = state, bad
+   c.no_place = case.of_several(self.site.topo) or report.text_if(c.nodes > 1,
+      "it began before tautd, or is looked at next", "it has one node")
    return c
 end
 
 local function of_live(self, job, uid, reply)
    local row = { id = job.id, restart = job.restart or 0, label = facts.label(job), name = job.name,
       user = sys.user_name(job.user_id), nodes = job.num_nodes, reason = job.reason,
-      comm = case.comm_of(job), time = loop.time(),
-      begin = (job.start or 0) > 0 and job.start - loop.ahead() or nil }
+      comm = case.comm_of(job), time = loop.time(), begin = facts.begin_of(job) }
    case.ask(self, case.questions(row, true), function(rows, err)
       if not rows then
          return reply(nil, err)
       end
       in_turns(reply, function()
          local c = live_case(self, job, row, rows, uid)
-         local list = c.state == "pending" and {} or causes.of(c)
+         local list = {}
+         if c.state ~= "pending" then
+            list = causes.of(c)
+         end
          reply(answer_of(c, verdict.of(c, list), list))
       end)
    end)
@@ -116,7 +123,10 @@ local function live_jobs(self, is_it)
          best = job
       end
    end
-   for _, job in ipairs(not best and self.cluster.pending or {}) do
+   if best then
+      return best
+   end
+   for _, job in ipairs(self.cluster.pending or {}) do
       if is_it(job) and (not best or job.id > best.id) then
          best = job
       end
@@ -136,10 +146,11 @@ local function answer_stored(self, what, args, uid, reply)
       local row = rows and rows[1]
       if not rows then
          reply(nil, err)
+      elseif not row and args.user then
+         reply(nil, "tautd knows no job of yours")
       elseif not row then
-         reply(nil, args.user and "tautd knows no job of yours"
-            or ("nothing is stored of %s: none of its nodes was heard from, or it is older than " ..
-            "what is kept"):format(what))
+         reply(nil, ("nothing is stored of %s: none of its nodes was heard from, or it is older " ..
+            "than what is kept"):format(what))
       elseif not may_see(self, row.user, uid) then
          reply(nil, WHO:format(what, self.cluster:who_administers()))
       else
@@ -171,7 +182,12 @@ local function answer_one(self, args, uid, reply)
       end
       return job.user_id == user
    end)
-   local what = id and ("job %d"):format(id) or label and "job " .. label or "your last job"
+   local what = "your last job"
+   if id then
+      what = ("job %d"):format(id)
+   elseif label then
+      what = "job " .. label
+   end
    if found and not (not id and not label and found.state == "pending") then
       if found.user_id ~= user and not self.cluster:is_admin(uid) then
          return reply(nil, WHO:format(what, self.cluster:who_administers()))
@@ -207,7 +223,10 @@ end
 --- Answer `taut why --slow`: the jobs that lost most.
 -- @param args { since = seconds since 1970 }
 function Why:slow(args, reply)
-   local since = type(args.since) == "number" and args.since == args.since and args.since or 0
+   local since = 0
+   if type(args.since) == "number" and args.since == args.since then
+      since = args.since
+   end
    self.journal:flush()
    self.journal:query("jobs_that_lost", { since = since, limit = SLOW }, function(rows, err)
       if not rows then
@@ -218,11 +237,16 @@ function Why:slow(args, reply)
          local f = facts.read(r.facts)
          local b = r.cause == "component" and f.bad and f.bad[1]
          local cpu = r.cause == "node" and f.traffic and f.traffic.cpu and f.traffic.cpu.out[1]
-         list[i] = { id = r.id, label = r.label, user = r.user, name = r.name, nodes = r.nodes,
-            ended = r.time, run_s = r.run_s, cause = r.cause, lost_node_s = r.lost_s,
-            component = b and b.name or nil, node = cpu and cpu[1] or nil,
-            is_link = b and self.site.topo:is_link(self.site.topo.component_id[b.name] or 0)
-               or nil }
+         local slow = { id = r.id, label = r.label, user = r.user, name = r.name, nodes = r.nodes,
+            ended = r.time, run_s = r.run_s, cause = r.cause, lost_node_s = r.lost_s }
+         if b then
+            slow.component = b.name
+            slow.is_link = self.site.topo:is_link(self.site.topo.component_id[b.name] or 0) or nil
+         end
+         if cpu then
+            slow.node = cpu[1]
+         end
+         list[i] = slow
       end
       reply { jobs = list, since = since, now = loop.time() }
    end)

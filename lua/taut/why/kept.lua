@@ -70,10 +70,15 @@ function kept.refreshed(parts)
       end
    end
    for id in pairs(parts.known) do
-      parts.known[id] = running[id] and true or nil
+      if not running[id] then
+         parts.known[id] = nil
+      end
    end
    for id, start in pairs(parts.started) do -- its epilogs may be lost
-      start.gone = not running[id] and (start.gone or now) or nil
+      start.gone = start.gone or now
+      if running[id] then
+         start.gone = nil
+      end
       if start.gone and now - start.gone > LOST_S then
          parts.started[id] = nil
       end
@@ -101,10 +106,11 @@ local function finish_row(parts, job, row, usage, rows, place)
    local c = case.of(parts, row, f, nil, rows)
    local v = case.judge(c)
    local t = c.times and c.times[1]
-   f.model = t and { name = t.name, healthy = t.healthy, bad = t.bad, others = t.others,
-      all = t.all } or nil
+   if t then
+      f.model = { name = t.name, healthy = t.healthy, bad = t.bad, others = t.others, all = t.all }
+   end
    row.facts, row.cause = facts.text(f), v.cause
-   row.lost_s = v.cause and v.lost_s and v.lost_s * c.nodes or nil
+   row.lost_s = v.cause and v.lost_s and v.lost_s * c.nodes
    count_lost(parts, row)
    return verdict.line(c, v)
 end
@@ -173,10 +179,13 @@ end
 -- @param row of profiles.lua, which is completed and written
 -- @param fn fn(line for its AdminComment, or nil)
 function kept.over(parts, job, usage, row, fn)
-   row.begin = (job.start or 0) > 0 and job.start - loop.ahead() or nil
+   row.begin = facts.begin_of(job)
    row.label, row.result = facts.label(job), job.result
    local s = usage.summary
-   row.run_s = s and s.seconds > 0 and s.seconds or row.seconds
+   row.run_s = row.seconds
+   if s and s.seconds > 0 then
+      row.run_s = s.seconds
+   end
    parts.ending[#parts.ending + 1] = { job = job, usage = usage, row = row, fn = fn }
    if #parts.ending == 1 then
       next_end(parts)

@@ -47,8 +47,10 @@ function numbers.outliers(rows, options)
    end
    local far, out = math.max(5 * spread, (options.share or 0) * math.abs(median), options.least
       or 0), {}
-   for _, r in ipairs(#rows > 2 and rows or {}) do
-      out[#out + 1] = math.abs(r[2] - median) > far and r or nil
+   for _, r in ipairs(rows) do
+      if #rows > 2 and math.abs(r[2] - median) > far then
+         out[#out + 1] = r
+      end
    end
    table.sort(out, function(one, other)
       local x, y = math.abs(one[2] - median), math.abs(other[2] - median)

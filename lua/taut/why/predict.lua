@@ -40,7 +40,10 @@ end
 local function time_ratio(topo, nodes, traffic, options)
    task.breathe()
    local s = score.evaluate(topo, nodes, traffic, options)
-   return s.lost == 0 and s.ratio < math.huge and s.ratio or nil, s
+   if s.lost == 0 and s.ratio < math.huge then
+      return s.ratio, s
+   end
+   return nil, s
 end
 
 --- Seconds that an ideal network needs for what the busiest node counted; nil where a node's
@@ -73,7 +76,9 @@ local function load_of(topo, cache, neighbour)
    local flat = {}
    profile.spread(flat, neighbour.nodes, neighbour.Bps * neighbour.share)
    for c, Bps in ipairs((load_rails.pairs(topo, flat))) do
-      map[c] = Bps > 0 and Bps or nil
+      if Bps > 0 then
+         map[c] = Bps
+      end
    end
    return map
 end
@@ -109,6 +114,22 @@ local function left_of(topo, bad, only)
    return map
 end
 
+-- The time with all that is bad, and an array of those with one of them alone.
+local function times_of_bad(topo, nodes, traffic, bad, healthy)
+   if #bad == 0 then
+      return healthy, {}
+   end
+   local all = time_ratio(topo, nodes, traffic, { left = left_of(topo, bad) }) or healthy
+   if #bad == 1 then
+      return all, { all }
+   end
+   local alone = {}
+   for k = 1, math.min(ALONE, #bad) do
+      alone[k] = time_ratio(topo, nodes, traffic, { left = left_of(topo, bad, bad[k]) }) or healthy
+   end
+   return all, alone
+end
+
 --- Times of a job's communication, relative to the ideal network.
 -- @param topo topology
 -- @param nodes node numbers in rank order
@@ -124,15 +145,14 @@ function predict.times(topo, nodes, list, bad, others, cache)
    for _, P in ipairs(list) do
       local healthy, s = time_ratio(topo, nodes, P, { load = #others > 0 })
       if healthy then
-         map = map or #others > 0 and background(topo, cache, others, s.load) or nil
-         local left = left_of(topo, bad)
-         local t = { name = P.name, healthy = healthy, of = {},
-            bad = #bad > 0 and time_ratio(topo, nodes, P, { left = left }) or healthy,
-            others = map and time_ratio(topo, nodes, P, { background = map }) or healthy }
-         t.all = map and time_ratio(topo, nodes, P, { left = left, background = map }) or t.bad
-         for k = 1, math.min(ALONE, #bad) do
-            t.of[k] = #bad == 1 and t.bad
-               or time_ratio(topo, nodes, P, { left = left_of(topo, bad, bad[k]) }) or healthy
+         local t = { name = P.name, healthy = healthy, others = healthy }
+         t.bad, t.of = times_of_bad(topo, nodes, P, bad, healthy)
+         t.all = t.bad
+         if #others > 0 then
+            map = map or background(topo, cache, others, s.load)
+            t.others = time_ratio(topo, nodes, P, { background = map }) or healthy
+            t.all = time_ratio(topo, nodes, P, { left = left_of(topo, bad), background = map })
+               or t.bad
          end
          out[#out + 1] = t
       end
@@ -146,7 +166,9 @@ end
 local function free_of(advice, nodes, partition)
    local members, free, count = advice.view:partition(partition or ""), {}, 0
    for n in pairs(advice.view.free) do
-      free[n] = (not members or members[n]) and true or nil
+      if not members or members[n] then
+         free[n] = true
+      end
    end
    for _, n in ipairs(nodes) do
       free[n] = true
@@ -175,9 +197,13 @@ function predict.place(advice, nodes, traffic, partition, when)
    if #nodes <= SEARCHED and count > #nodes then
       local found = rank.best(advice.topo, free, #nodes, traffic,
          { rank = advice.view.rank, top = 1, hops = true })
-      out.best = found and found[1] and math.min(found[1].score.ratio, got) or nil
+      if found and found[1] then
+         out.best = math.min(found[1].score.ratio, got)
+      end
       local own = slurm.choice(free, #nodes, advice:line_of(free))
-      out.slurm = own and time_ratio(advice.topo, own, traffic, {}) or nil
+      if own then
+         out.slurm = time_ratio(advice.topo, own, traffic, {})
+      end
    elseif count == #nodes then
       out.best = got
    end

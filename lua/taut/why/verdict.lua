@@ -4,6 +4,7 @@
 -- The network is blamed only if a known fact about it can explain at least half of the job's delay
 -- against its earlier runs. Without earlier runs it is blamed if it cost a tenth of the run by the
 -- model.
+local earlier = require "taut.why.earlier"
 local words = require "taut.why.words"
 
 local verdict = {}
@@ -34,8 +35,7 @@ local function what_is_blamed(finding)
    elseif finding.cause == "placement" then
       return "where it was placed"
    elseif finding.cause == "neighbours" then
-      return "other jobs on the same links" .. (finding.component
-         and (" (%s)"):format(finding.component) or "")
+      return "other jobs on the same links" .. words.text_with(" (", finding.component, ")")
    end
    return "congestion of its links"
 end
@@ -47,8 +47,11 @@ end
 
 -- The most that its traffic can have taken, whatever was wrong.
 local function most_s(case)
+   if not case.ideal_s then
+      return nil
+   end
    local most
-   for _, t in ipairs(case.ideal_s and case.times or {}) do
+   for _, t in ipairs(case.times or {}) do
       most = math.max(most or 0, case.ideal_s * t.all)
    end
    return most
@@ -64,17 +67,22 @@ local BEYOND = {
 
 local function beyond_usual(case, cause)
    local before, t = case.e.model, case.times and case.times[1]
-   if not (case.ideal_s and t and before) then
-      return cause == "placement" and 0 or math.huge -- they may have been placed alike
+   if case.ideal_s and t and before then
+      return case.ideal_s * math.max(0, BEYOND[cause](t) - BEYOND[cause](before))
+   elseif cause == "placement" then
+      return 0 -- they may have been placed alike
    end
-   return case.ideal_s * math.max(0, BEYOND[cause](t) - BEYOND[cause](before))
+   return math.huge
 end
 
 -- The part of the network that explains most of what a run took longer, and how much.
 local function explains_most(case, list)
    local found, most = nil, 0
    for _, f in ipairs(list) do
-      local hi = BEYOND[f.cause] and f.hi_s and math.min(f.hi_s, beyond_usual(case, f.cause)) or 0
+      local hi = 0
+      if BEYOND[f.cause] and f.hi_s then
+         hi = math.min(f.hi_s, beyond_usual(case, f.cause))
+      end
       if hi > most then
          found, most = f, hi
       end
@@ -83,8 +91,32 @@ local function explains_most(case, list)
 end
 
 local function looked_at(case)
-   return case.is_tested and "its ways were tested and good, its neighbours sent little"
-      or "nothing known of the network explains it"
+   return words.text_if(case.is_tested,
+      "its ways were tested and good, its neighbours sent little",
+      "nothing known of the network explains it")
+end
+
+-- Where else the time of a slower run may have gone.
+local function where_else(case)
+   if case.computed then
+      return "it computed longer"
+   elseif case.waited then
+      return "it waited for something else: look at file system and input"
+   end
+   return "look elsewhere: file system, input, processors"
+end
+
+-- A finding that explains at least half of what was lost.
+local function of_explained(case, finding, hi, by)
+   local e, sure, share = case.e, "low", "all"
+   if finding.sure ~= "low" then
+      sure = earlier.sureness(e)
+   end
+   if hi < 0.95 * e.lost_s then
+      share = words.percent(hi / e.lost_s)
+   end
+   return make_answer("yes", finding.cause, math.min(e.lost_s, finding.hi_s), sure,
+      ("Yes: %s can explain %s of %s."):format(what_is_blamed(finding), share, by), finding)
 end
 
 local function elsewhere(list, lost_s)
@@ -100,7 +132,7 @@ end
 
 -- Slower than its earlier runs.
 local function of_slower(case, list, few)
-   local e, lost = case.e, case.e.lost_s
+   local lost = case.e.lost_s
    local by = ("the %s by which it took longer than its earlier runs"):format(words.time(lost))
    local f, hi = nil, 0
    if not few then
@@ -108,10 +140,7 @@ local function of_slower(case, list, few)
    end
    local held = best_finding(list, function(cause) return cause.cause == "congestion" end)
    if hi >= HALF * lost then
-      return make_answer("yes", f.cause, math.min(lost, f.hi_s), f.sure == "low" and "low" or
-         e.alike >= 5 and "high" or "medium",
-         ("Yes: %s can explain %s of %s."):format(what_is_blamed(f), hi >= 0.95 * lost and "all"
-         or words.percent(hi / lost), by), f)
+      return of_explained(case, f, hi, by)
    elseif held then
       return make_answer("yes", "congestion", lost, "medium",
          ("Yes, probably: %s, in %s."):format(held.text:gsub(": .*", ""), by), f or held)
@@ -135,16 +164,12 @@ local function of_slower(case, list, few)
          :format(words.time(lost)))
    elseif not case.is_tested or case.no_others then
       return make_answer("not known", nil, nil, "low",
-         ("Not known: it took %s longer than its earlier " ..
-         "runs, and %s."):format(words.time(lost), not case.is_tested
-         and "its ways were not tested" or case.no_others))
+         ("Not known: it took %s longer than its earlier runs, and %s."):format(words.time(lost),
+         words.text_if(not case.is_tested, "its ways were not tested", case.no_others)))
    end
-   local where = case.computed and "it computed longer" or case.waited
-      and "it waited for something else: look at file system and input"
-      or "look elsewhere: file system, input, processors"
    return make_answer("no", "elsewhere", lost, "medium",
-      ("No: it took %s longer than its earlier " .. "runs, but %s; %s."):format(words.time(lost),
-      looked_at(case), where))
+      ("No: it took %s longer than its earlier runs, but %s; %s."):format(words.time(lost),
+      looked_at(case), where_else(case)))
 end
 
 -- With nothing to compare it with.
@@ -159,8 +184,9 @@ local function of_first(case, list, few)
          "its %s over this network, whatever was wrong with it."):format(words.time(few),
          words.time(case.run_s)))
    elseif f and f.lo_s >= TENTH * case.run_s then
-      return make_answer("yes", f.cause, (f.lo_s + f.hi_s) / 2, f.sure == "high" and "medium"
-         or "low", ("Yes, probably: %s cost it about %s of its %s; it has no earlier run to " ..
+      local sure = words.text_if(f.sure == "high", "medium", "low")
+      return make_answer("yes", f.cause, (f.lo_s + f.hi_s) / 2, sure,
+         ("Yes, probably: %s cost it about %s of its %s; it has no earlier run to " ..
          "compare with."):format(what_is_blamed(f), words.lost(f.lo_s, f.hi_s):gsub("^%+", "")
          :gsub("%+", ""), words.time(case.run_s)), f)
    elseif f and f.hi_s >= TENTH * case.run_s then
@@ -189,9 +215,9 @@ local function of_ended(case, list)
       return make_answer("no", nil, nil, "high",
          "No: it ran on one node, and no other node took part.")
    elseif e.median_s and not e.is_slower then
-      return make_answer("no", nil, 0, e.alike >= 5 and "high" or "medium",
+      return make_answer("no", nil, 0, earlier.sureness(e),
          ("No: it took %s, %s its earlier runs (median of %d: %s)."):format(words.time(case.run_s),
-         e.lost_s < -0.1 * e.median_s and "less than" or "no longer than", e.alike,
+         words.text_if(e.lost_s < -0.1 * e.median_s, "less than", "no longer than"), e.alike,
          words.time(e.median_s)))
    elseif e.is_other_input then
       return make_answer("no", "input", nil, "high",
@@ -202,7 +228,10 @@ local function of_ended(case, list)
          "Not known: its nodes' counters were not read, so " ..
          "how much it moved is not known.")
    end
-   local few = most and most <= FEW * case.run_s and most or nil
+   local few
+   if most and most <= FEW * case.run_s then
+      few = most
+   end
    if e.is_slower then
       return of_slower(case, list, few)
    end
@@ -231,15 +260,26 @@ end
 --   component, node }
 function verdict.of(case, list)
    if case.state == "pending" then
-      local reason = case.job.reason
-      local says = reason and reason ~= "" and reason:lower() ~= "none"
+      local reason, says = case.job.reason, "gives no reason yet"
+      if reason and reason ~= "" and reason:lower() ~= "none" then
+         says = "says " .. reason
+      end
       return make_answer("no", nil, nil, "high",
-         ("It has not started: Slurm %s. Nothing of it has " .. "used the network."):format(says
-         and "says " .. reason or "gives no reason yet"))
+         ("It has not started: Slurm %s. Nothing of it has used the network."):format(says))
    elseif case.state == "running" then
       return of_running(case)
    end
    return of_ended(case, list)
+end
+
+-- The line of a job that the network did not slow.
+local function line_of_fine(outcome)
+   if outcome.cause == "node" then
+      return "taut: network fine, one node differs: " .. (outcome.node or "?")
+   elseif outcome.cause == "input" then
+      return "taut: network fine, another input"
+   end
+   return "taut: network fine"
 end
 
 --- One line for AdminComment: ASCII, at most 255 bytes; nil where nothing can be said.
@@ -247,23 +287,25 @@ end
 function verdict.line(case, outcome)
    local text
    if outcome.network == "no" then
-      text = outcome.cause == "node" and "taut: network fine, one node differs: " ..
-         (outcome.node or "?") or outcome.cause == "input" and "taut: network fine, another input"
-         or "taut: network fine"
+      text = line_of_fine(outcome)
    elseif outcome.network == "yes" or outcome.network == "partly" then
       local what = outcome.component or outcome.cause
       local b
       for _, x in ipairs(case.bad) do
-         b = x.name == outcome.component and x or b
+         if x.name == outcome.component then
+            b = x
+         end
       end
       if b then
          what = ("%s at %s on %d of %d pairs"):format(b.name, words.percent(b.left):gsub("%%",
             " %%"),
             b.pairs, case.nodes * (case.nodes - 1) // 2)
       end
-      local base = case.run_s and outcome.lost_s and case.run_s - outcome.lost_s or 0
-      text = ("taut: %s%s"):format(what, base > 0 and (", +%.0f %%"):format(100 * outcome.lost_s
-         / base) or "")
+      text = "taut: " .. what
+      if case.run_s and outcome.lost_s and case.run_s > outcome.lost_s then
+         text = ("%s, +%.0f %%"):format(text,
+            100 * outcome.lost_s / (case.run_s - outcome.lost_s))
+      end
    end
    return text and (text:gsub("[^\32-\126]", "?"):gsub("|", "/"):sub(1, 255))
 end

@@ -33,8 +33,9 @@ function ways.share(topo, nodes, c)
       for k = i + 1, n do
          if turn % step == 0 then
             seen = seen + 1
-            on = on + ((topo:crosses(nodes[i], nodes[k], c) or topo:crosses(nodes[k], nodes[i], c))
-               and 1 or 0)
+            if topo:crosses(nodes[i], nodes[k], c) or topo:crosses(nodes[k], nodes[i], c) then
+               on = on + 1
+            end
          end
          turn = turn + 1
       end
@@ -45,14 +46,26 @@ end
 -- Since when something speaks against it: its first low test, or what hardware said.
 local function bad_since(diagnosis, component, record)
    local first = diagnosis:run(component)[1]
-   local since = first and first.time or record.since
+   local since = record.since
+   if first then
+      since = first.time or since
+   end
    local hard = record.hard and record.hard.since
-   return hard and math.min(hard, since or hard) or since
+   if hard then
+      return math.min(hard, since or hard)
+   end
+   return since
 end
 
 local function left_of(record)
-   local left = record.hard and record.hard.left or 1
-   return STATES[record.state] and math.min(left, record.left or 0) or left
+   local left = 1
+   if record.hard then
+      left = record.hard.left or 1
+   end
+   if STATES[record.state] then
+      left = math.min(left, record.left or 0)
+   end
+   return left
 end
 
 --- Components with a verdict, or of which hardware says that something is missing, on the ways of a
@@ -90,8 +103,9 @@ end
 function ways.suspects(topo, diagnosis, nodes)
    local list = {}
    for c in diagnosis:suspected() do
-      list[#list + 1] = #list < SUSPECTS and ways.share(topo, nodes, c) > 0 and topo.components[c]
-         or nil
+      if #list < SUSPECTS and ways.share(topo, nodes, c) > 0 then
+         list[#list + 1] = topo.components[c]
+      end
    end
    table.sort(list)
    return list
@@ -115,7 +129,10 @@ function ways.during(kept, now, to)
       local may_be = since - to < UNSURE_S and (b.cleared or 0) <= to
       if not known[b.name] and (is_later and (was_tested or may_be) or not is_later and not kept)
          then
-         b.later, b.unsure = is_later and b.known or nil, not was_tested or nil
+         b.later, b.unsure = nil, not was_tested or nil
+         if is_later then
+            b.later = b.known
+         end
          list[#list + 1] = b
       end
    end

@@ -7,11 +7,14 @@ local words = {}
 --- "14:05", with the date where it is another day than `now`.
 function words.moment(time, now)
    time = math.floor(time)
-   return os.date(os.date("%F", time) == os.date("%F", math.floor(now)) and "%H:%M" or "%F %H:%M",
-      time)
+   if os.date("%F", time) == os.date("%F", math.floor(now)) then
+      return os.date("%H:%M", time)
+   end
+   return os.date("%F %H:%M", time)
 end
 
 words.percent, words.count, words.bytes = report.percent, report.count, report.bytes
 words.time, words.lost = report.time, report.lost_time
+words.text_if, words.text_with = report.text_if, report.text_with
 
 return words

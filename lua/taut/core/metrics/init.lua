@@ -209,12 +209,14 @@ end
 local function add_acting_families(self, add_family)
    local s = self.acting:state()
    add_family("taut_acting", "gauge",
-      "1: this tautd is active; 0: it is on standby, or does not know.", tables.one_if(self.acting:may()))
+      "1: this tautd is active; 0: it is on standby, or does not know.",
+      tables.one_if(self.acting:may()))
    add_family("taut_lease_token", "gauge",
       "Number of the lease of the active tautd, as seen last; 0: there is only one tautd.",
       s and s.token or 0)
    add_family("taut_lease_waiting", "gauge",
-      "1: another tautd is on standby, as the active one sees it.", tables.one_if(s and s.waiting))
+      "1: another tautd is on standby, as the active one sees it.",
+      tables.one_if(s and s.waiting))
 end
 
 local function add_check_families(self, add_family)
