@@ -150,6 +150,14 @@ function tables.unless_blank(text)
    return nil
 end
 
+--- A number that lies between two others, or is one of them; nil for any other one, and for none.
+function tables.within(number, least, most)
+   if number and number >= least and number <= most then
+      return number
+   end
+   return nil
+end
+
 --- 1 where something is so, and else 0, as figures and pages have it.
 function tables.one_if(is_so)
    if is_so then

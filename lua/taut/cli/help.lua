@@ -46,7 +46,10 @@ end
 
 function help.run()
    for i, page in ipairs(PAGES) do
-      print((i > 1 and "\n" or "") .. page[1])
+      if i > 1 then
+         print ""
+      end
+      print(page[1])
       for _, row in ipairs(page[2]) do
          print(("  taut %-19s  %s"):format(row[1], row[2]))
       end

@@ -69,7 +69,7 @@ local function parser_of()
    local modules = {}
    for _, entry in ipairs(commands) do
       local name, folder = entry[1], entry[2]
-      local m = require("taut.cli." .. (folder and folder .. "." or "") .. name)
+      local m = require("taut.cli." .. report.text_with("", folder, ".") .. name)
       local sub = parser:command(name):summary(m.summary):description(m.summary)
       m.setup(sub)
       if m.has_json ~= false then
@@ -84,7 +84,10 @@ end
 -- it for a survey's.
 local function is_silent(arg)
    local procid = step.procid()
-   return tables.any(procid and procid > 0 and arg or {}, function(word)
+   if not procid or procid <= 0 then
+      return false
+   end
+   return tables.any(arg, function(word)
       return word == "audit" or word == "matrix"
    end)
 end

@@ -3,6 +3,7 @@
 local json = require "taut.json"
 local loop = require "taut.loop"
 local report = require "taut.report"
+local tables = require "taut.base.tables"
 local whole = require "taut.cli.whole"
 
 local hook = { summary = "Pass an event of on_event, on stdin, to Alertmanager or a webhook.",
@@ -38,8 +39,8 @@ end
 local function event_summary(event)
    local what = event.node or event.component
    local text = event.reason or event.result or event.state or ""
-   return ("%s%s%s"):format(event.event, what and " " .. what or "", text ~= "" and ": " .. text
-      or "")
+   return event.event .. report.text_with(" ", what)
+      .. report.text_with(": ", tables.unless_blank(text))
 end
 
 --- An alert of Alertmanager's version 2; nil for what neither begins nor ends a trouble.
@@ -52,10 +53,14 @@ function hook.alert(e, hours)
       return nil
    end
    -- Labels are the alert's identity: what its end does not have is no label.
-   return { labels = { alertname = name, key = e.key, cluster = e.cluster, severity = e.severity },
+   local alert = {
+      labels = { alertname = name, key = e.key, cluster = e.cluster, severity = e.severity },
       annotations = { summary = event_summary(e), component = e.component, node = e.node },
-      startsAt = e.status == "firing" and format_date(e.time) or nil,
-      endsAt = format_date(e.time + (e.status == "firing" and hours * 3600 or 0)) }
+      endsAt = format_date(e.time) }
+   if e.status == "firing" then
+      alert.startsAt, alert.endsAt = alert.endsAt, format_date(e.time + hours * 3600)
+   end
+   return alert
 end
 
 -- curl, its text on stdin: does the other side take it?

@@ -2,6 +2,7 @@
 local ask = require "taut.base.ask"
 local policy_replay = require "taut.cli.act.policy_replay"
 local report = require "taut.report"
+local tables = require "taut.base.tables"
 
 local policy = { summary = "What follows from verdicts: mode, log, a dry run on history." }
 
@@ -10,7 +11,10 @@ local GO_ON = "; `taut policy continue` goes on"
 
 local function parse_days(text)
    local n = tonumber(text)
-   return n and n > 0 and n <= 3650 and n or nil, "expected days, more than 0, got " .. text
+   if n and n > 0 and n <= 3650 then
+      return n
+   end
+   return nil, "expected days, more than 0, got " .. text
 end
 
 -- What may be asked for → what tautd calls it.
@@ -43,15 +47,21 @@ end
 -- "6 of 6 tests low since 11-20 03:10, 25% left; tests 17 18 19"
 local function evidence_in_words(row)
    local parts = {}
-   parts[#parts + 1] = row.loss and report.state(row) or row.state and ("%s%s"):format(row.state,
-      row.left and " at " .. report.percent(row.left) or "") or nil
-   parts[#parts + 1] = row.since and "since " .. os.date("%m-%d %H:%M:%S", math.floor(row.since))
-      or nil
-   parts[#parts + 1] = row.all and ("%d low of %d tests, %d of them confirming"):format(
-      row.low or #(row.tests or {}), row.all, row.confirmed or 0) or nil
+   if row.loss then
+      parts[1] = report.state(row)
+   elseif row.state then
+      parts[1] = row.state .. report.text_with(" at ", row.left and report.percent(row.left))
+   end
+   if row.since then
+      parts[#parts + 1] = "since " .. os.date("%m-%d %H:%M:%S", math.floor(row.since))
+   end
+   if row.all then
+      parts[#parts + 1] = ("%d low of %d tests, %d of them confirming"):format(
+         row.low or #(row.tests or {}), row.all, row.confirmed or 0)
+   end
    if row.tests and #row.tests > 0 then
       parts[#parts + 1] = "tests " .. table.concat(row.tests, " ", 1, math.min(#row.tests, 20)) ..
-         (#row.tests > 20 and " …" or "")
+         report.text_if(#row.tests > 20, " …")
    end
    return table.concat(parts, ", ")
 end
@@ -72,8 +82,8 @@ local function print_log(answer, args)
       end
       report.wrap(table.concat(text, " "), ("%s  %-12s %-8s "):format(
          os.date("%m-%d %H:%M:%S", math.floor(a.time)), report.word(a.action),
-         a.node ~= "" and a.node or "-")
-         .. (a.who and a.who ~= "taut" and "(" .. a.who .. ") " or ""), (" "):rep(16))
+         tables.unless_blank(a.node) or "-")
+         .. report.text_with("(", a.who ~= "taut" and a.who, ") "), (" "):rep(16))
       if args.evidence and a.evidence then
          report.wrap(evidence_in_words(a.evidence), (" "):rep(16))
          for _, why in ipairs(a.evidence.reasoning or {}) do
@@ -132,7 +142,7 @@ function policy.run(args)
    if not d then
       return code
    elseif args.what == "resume" then
-      print(d.resumed and "draining goes on" or "nothing was stopped")
+      print(report.text_if(d.resumed, "draining goes on", "nothing was stopped"))
       return 0
    end
    print("mode is " .. report.word(d.mode))

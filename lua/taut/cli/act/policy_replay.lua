@@ -22,8 +22,11 @@ local function fetch_pages(args, what, since)
          return nil, code
       end
       table.move(d.rows, 1, #d.rows, #all + 1, all)
-      local last = d.rows[#d.rows]
-      after = last and (what == "before" and last.component or last.id)
+      local last = d.rows[#d.rows] or {}
+      after = last.id
+      if what == "before" then
+         after = last.component
+      end
    until not d.more
    return all
 end
@@ -88,7 +91,7 @@ local function counts_in_words(map)
    for i, key in ipairs(keys) do
       parts[i] = ("%s %d"):format(report.word(key), map[key])
    end
-   return #parts > 0 and table.concat(parts, ", ") or "none"
+   return tables.unless_blank(table.concat(parts, ", ")) or "none"
 end
 
 local function action_line(word, ...)
@@ -97,15 +100,21 @@ end
 
 local function print_sums(sums)
    print ""
-   action_line("verdicts", "%d slow or failed%s", sums.verdicts, sums.unknown > 0 and
-      ("; %d of components that are not in the topology"):format(sums.unknown) or "")
+   local unknown, stopped = "", "never"
+   if sums.unknown > 0 then
+      unknown = ("; %d of components that are not in the topology"):format(sums.unknown)
+   end
+   if sums.stops ~= 0 then
+      stopped = report.count(sums.stops, "time")
+   end
+   action_line("verdicts", "%d slow or failed%s", sums.verdicts, unknown)
    action_line("asked for", "%s (components)", counts_in_words(sums.measures))
    action_line("drains", "%d on %s, at most %d at once, %.1f node hours", sums.drains,
       report.count(sums.nodes, "node"), sums.at_once, sums.node_hours)
    action_line("for good", "%d of them: repeated drains of one node", sums.flaps)
    action_line("resumed", "%d because they were clean again", sums.releases)
    action_line("held back", "%s", counts_in_words(sums.held))
-   action_line("stopped", "%s", sums.stops == 0 and "never" or report.count(sums.stops, "time"))
+   action_line("stopped", "%s", stopped)
    action_line("was done", "%s", counts_in_words(sums.really))
    action_line("not known", "jobs that waited, nodes that were down or drained by others, " ..
       "reservations: capability_hold and maintenance hold nothing back here")
@@ -146,7 +155,10 @@ function policy_replay.run(args)
    end
    if not settings then
       report.complain(err)
-      return conf and 2 or 1
+      if conf then
+         return 2
+      end
+      return 1
    end
    local d, code = ask.tautd(ask.at(args), "partitions")
    if not d then
@@ -165,10 +177,10 @@ function policy_replay.run(args)
          sums = sums }, 2))
       return 0
    end
+   local set = tables.unless_blank(table.concat(args.set or {}, " "))
    report.wrap(("What the policy of %s%s would have done with the verdicts of the last %s, " ..
-      "in mode drain:"):format(path, #(args.set or {}) > 0 and " with " ..
-      table.concat(args.set, " ") or "", args.replay == 1 and "day"
-      or ("%g days"):format(args.replay)), "")
+      "in mode drain:"):format(path, report.text_with(" with ", set), report.text_if(
+      args.replay == 1, "day", ("%g days"):format(args.replay))), "")
    print_list(list)
    print_sums(sums)
    return 0

@@ -17,7 +17,7 @@ function relearn.run(args)
       print(ask.json(d))
    elseif d then
       print(("%s will be learned anew; until then %s unknown"):format(report.count(d.components,
-         "component"), d.components == 1 and "it is" or "they are"))
+         "component"), report.text_if(d.components == 1, "it is", "they are")))
    end
    return code or 0
 end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local ask = require "taut.base.ask"
 local report = require "taut.report"
+local tables = require "taut.base.tables"
 
 local repair = {
    summary = "What to repair, where it is, whom to drain for it; --done: forget the evidence." }
@@ -33,9 +34,11 @@ local function drain_command(list, component)
 end
 
 local function print_verdict(answer)
-   print_row(answer.component, ("%s%s%s"):format(report.is(answer), answer.since
-      and os.date(", since %m-%d %H:%M:%S", math.floor(answer.since)) or "", answer.action
-      and ", action: " .. answer.action or ""))
+   local text = report.is(answer)
+   if answer.since then
+      text = text .. os.date(", since %m-%d %H:%M:%S", math.floor(answer.since))
+   end
+   print_row(answer.component, text .. report.text_with(", action: ", answer.action))
    for _, e in ipairs(answer.evidence) do
       print_row("", ("%s left of it: %s"):format(report.percent(e.left), e.text))
    end
@@ -50,20 +53,24 @@ local function print_parts(answer)
    if answer.place ~= answer.cable then
       print_row("place", answer.place)
    end
-   print_row("kind", answer.class == answer.kind and answer.kind
-      or ("%s (%s)"):format(answer.kind, answer.class))
+   print_row("kind", answer.kind
+      .. report.text_with(" (", answer.class ~= answer.kind and answer.class, ")"))
    print_row("ports", table.concat(answer.ports, " and "))
    for i, m in ipairs(answer.modules) do
-      print_row(i == 1 and "modules" or "", ("%s%s: %s"):format(m.name,
-         (#m.routers ~= 1 or m.routers[1]
-         ~= m.name) and " (" .. table.concat(m.routers, " ") .. ")" or "",
-         #m.nodes > 0 and m.list or "no node depends on it"))
+      local name = m.name
+      if #m.routers ~= 1 or m.routers[1] ~= name then
+         name = ("%s (%s)"):format(name, table.concat(m.routers, " "))
+      end
+      print_row(report.text_if(i == 1, "modules"), ("%s: %s"):format(name,
+         report.text_if(#m.nodes > 0, m.list, "no node depends on it")))
    end
 end
 
 local function nodes_that_lose(count)
-   return count == 1 and "1 node loses the network; drain it first:"
-      or ("%d nodes lose the network; drain them first:"):format(count)
+   if count == 1 then
+      return "1 node loses the network; drain it first:"
+   end
+   return ("%d nodes lose the network; drain them first:"):format(count)
 end
 
 local function print_drains(answer)
@@ -87,9 +94,12 @@ local function print_drains(answer)
 end
 
 local function print_done(answer)
-   print_row("forgotten", ("the evidence against %s; on probation for %g h"):format(
-      #answer.forgotten <= 4 and table.concat(answer.forgotten, ", ")
-      or report.count(#answer.forgotten, "component"), answer.probation_h))
+   local forgotten = table.concat(answer.forgotten, ", ")
+   if #answer.forgotten > 4 then
+      forgotten = report.count(#answer.forgotten, "component")
+   end
+   print_row("forgotten", ("the evidence against %s; on probation for %g h"):format(forgotten,
+      answer.probation_h))
    if #answer.released > 0 then
       print_row("resumed", table.concat(answer.released, " "))
    end
@@ -142,7 +152,7 @@ function repair.run(args)
       return 0
    elseif args.done then
       print_done(d)
-      return #d.failed > 0 and 1 or 0
+      return tables.one_if(#d.failed > 0)
    end
    print_verdict(d)
    print_parts(d)

@@ -4,6 +4,7 @@ local audit = require "taut.cli.survey.audit"
 local loop = require "taut.loop"
 local report = require "taut.report"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 
 local verify = {
    summary = "Have a component tested, by the next idle check or now; a leaf or the machine, now." }
@@ -19,24 +20,26 @@ function verify.setup(parser)
       "Submit a job to free nodes that can test it; its check does."
    parser:option("--wait"):description "With --now: give up a job that has not begun by then."
       :argname "<seconds>":default "60":convert(function(text)
-         local n = tonumber(text)
-         return n and n >= 1 and n <= 86400 and n or nil,
+         return tables.within(tonumber(text), 1, 86400),
             ("--wait: expected seconds from 1 to 86400, got %s"):format(text)
       end)
 end
 
+local IS_OPEN = { ok = true, unknown = true, suspect = true }
+
 local function print_result(answer)
-   local best = answer.best_Bps > 0 and answer.capacity_Bps
-      and (", the best %.0f%% (%s of %s)"):format(
-      100 * answer.best_Bps / answer.capacity_Bps, report.bandwidth(answer.best_Bps),
-      report.bandwidth(answer.capacity_Bps)) or ""
-   local is_open = answer.low > 0 and (answer.state == "ok" or answer.state == "unknown"
-      or answer.state == "suspect")
+   local best, state = "", report.is(answer)
+   if answer.best_Bps > 0 and answer.capacity_Bps then
+      best = (", the best %.0f%% (%s of %s)"):format(100 * answer.best_Bps / answer.capacity_Bps,
+         report.bandwidth(answer.best_Bps), report.bandwidth(answer.capacity_Bps))
+   end
+   if answer.low > 0 and IS_OPEN[answer.state] then
+      state = ("no verdict yet: it takes low tests in %d periods of %.0f min, " ..
+         "`taut explain %s`"):format(answer.spells or 3, (answer.spell_s or 3600) / 60,
+         answer.component)
+   end
    report.wrap(("%s: %d good, %d low, %d discarded tests%s; %s"):format(answer.component,
-      answer.good, answer.low, answer.void, best, is_open
-      and ("no verdict yet: it takes low tests in %d periods of %.0f min, " ..
-      "`taut explain %s`"):format(answer.spells or 3, (answer.spell_s or 3600) / 60,
-      answer.component) or report.is(answer)), "", "  ")
+      answer.good, answer.low, answer.void, best, state), "", "  ")
 end
 
 -- A job belongs to SlurmUser, whoever asked for it.

@@ -39,7 +39,11 @@ local function write_file(path, text, mode)
       print(path .. ": is up to date")
       return true
    end
-   local to = was and path .. ".new" or path
+   local to, what = path, path .. ": written"
+   if was then
+      to = path .. ".new"
+      what = ("%s: exists with other contents, kept; the new file is %s"):format(path, to)
+   end
    local ok, err = save.text(to, text)
    if ok then
       ok, err = sys.chmod(to, mode)
@@ -47,8 +51,7 @@ local function write_file(path, text, mode)
    if not ok then
       return nil, err
    end
-   print(was and ("%s: exists with other contents, kept; the new file is %s"):format(path, to)
-      or path .. ": written")
+   print(what)
    return true
 end
 
@@ -57,7 +60,9 @@ local function files_to_write(found)
       { "node.conf", texts.node(found), FILE },
       { "plugstack.line", texts.plugstack(found), FILE } }
    local check = texts.healthcheck(found)
-   list[4] = check and { "healthcheck.next", check, PROGRAM } or nil
+   if check then
+      list[4] = { "healthcheck.next", check, PROGRAM }
+   end
    return list
 end
 

@@ -9,15 +9,27 @@ local look = {}
 
 local function run_command(command)
    local pipe = io.popen(command .. " 2>/dev/null")
-   local text = pipe and pipe:read "a" or ""
-   local ok = pipe and pipe:close()
-   return ok and text or nil
+   if not pipe then
+      return nil
+   end
+   local text = pipe:read "a" or ""
+   if pipe:close() then
+      return text
+   end
+   return nil
+end
+
+-- What Slurm's programs print for nothing.
+local function is_null(value)
+   return value == "" or value == "(null)"
 end
 
 local function words_of(text)
    local list = {}
    for word in (text or ""):gmatch "[^,%s]+" do
-      list[#list + 1] = word ~= "(null)" and word:upper() or nil
+      if not is_null(word) then
+         list[#list + 1] = word:upper()
+      end
    end
    return list
 end
@@ -29,7 +41,10 @@ function look.settings(text)
    local out = {}
    for name, value in (text .. "\n"):gmatch "([%w_]+)%s*=%s([^\n]*)\n" do
       value = value:gsub("%s+$", "")
-      out[name] = value ~= "" and value ~= "(null)" and value or nil
+      out[name] = nil
+      if not is_null(value) then
+         out[name] = value
+      end
    end
    return out
 end
@@ -62,7 +77,9 @@ local function ask_slurm(ask)
    for name in pairs(names) do
       list[#list + 1] = name
    end
-   list = #list > 0 and hostlist.expand(hostlist.compress(list)) or list
+   if #list > 0 then
+      list = hostlist.expand(hostlist.compress(list)) or list
+   end
    local conf = c.SLURM_CONF or "/etc/slurm/slurm.conf"
    return { cluster = c.ClusterName, version = c.SLURM_VERSION, user = (c.SlurmUser or "slurm")
       :match "^[^(]+", host = (c["SlurmctldHost"] or text:match "SlurmctldHost%[0%]%s*=%s*(%S+)"
@@ -78,11 +95,13 @@ end
 local function interfaces(ask)
    local list = {}
    for name in (ask "ls /sys/class/net" or ""):gmatch "%S+" do
-      local speed = tonumber(ask("cat /sys/class/net/" .. name .. "/speed") or "")
+      local Mbps = tonumber(ask("cat /sys/class/net/" .. name .. "/speed") or "")
+      if Mbps and Mbps <= 0 then
+         Mbps = nil
+      end
       local kind = tonumber(ask("cat /sys/class/net/" .. name .. "/type") or "")
       if name ~= "lo" then
-         list[#list + 1] = { name = name, is_infiniband = kind == 32,
-            Mbps = speed and speed > 0 and speed or nil }
+         list[#list + 1] = { name = name, is_infiniband = kind == 32, Mbps = Mbps }
       end
    end
    return list
@@ -91,14 +110,19 @@ end
 -- Regular files of a folder, sorted; nil where it cannot be read.
 local function files_in(folder)
    local names = folder and sys.names(folder)
+   if not names then
+      return nil
+   end
    local list = {}
-   for _, name in ipairs(names or {}) do
+   for _, name in ipairs(names) do
       local path = folder .. "/" .. name
       local st = sys.stat(path)
-      list[#list + 1] = st and st.regular and not name:find "^%." and path or nil
+      if st and st.regular and not name:find "^%." then
+         list[#list + 1] = path
+      end
    end
    table.sort(list)
-   return names and list or nil
+   return list
 end
 
 -- What a program sees of the fabric from here, in a file that is the caller's to remove; nil:
@@ -122,9 +146,14 @@ local function missing_nodes(wiring, nodes)
       has[n.name] = true
    end
    for _, name in ipairs(nodes) do
-      list[#list + 1] = not has[name] and name or nil
+      if not has[name] then
+         list[#list + 1] = name
+      end
    end
-   return #list > 0 and hostlist.compress(list) or nil
+   if #list > 0 then
+      return hostlist.compress(list)
+   end
+   return nil
 end
 
 -- Where the wiring may be told, best first: LLDP, ibnetdiscover and opareport see cables and ports;
@@ -180,9 +209,11 @@ end
 -- @return { slurm, interfaces, wiring }, slurm being nil where it does not answer
 function look.around(lldp, ask)
    ask = ask or run_command
-   local s = ask_slurm(ask)
-   return { slurm = s, interfaces = interfaces(ask),
-      wiring = s and find_wiring(ask, s, lldp) or { why = {} } }
+   local around = { slurm = ask_slurm(ask), interfaces = interfaces(ask), wiring = { why = {} } }
+   if around.slurm then
+      around.wiring = find_wiring(ask, around.slurm, lldp) or around.wiring
+   end
+   return around
 end
 
 return look

@@ -69,6 +69,11 @@ end
 
 local PARTITIONS_MOST = 8
 
+-- Where slurmctld runs; what a reader has to put there where Slurm did not say.
+local function controller_of(slurm)
+   return report.text_if(slurm.host ~= "", slurm.host, "slurm-controller")
+end
+
 -- "batch (1000 nodes), gpu (24 nodes)"
 local function partitions(slurm)
    local words = {}
@@ -79,7 +84,10 @@ local function partitions(slurm)
    if #slurm.partitions > PARTITIONS_MOST then
       words[#words + 1] = ("and %d more"):format(#slurm.partitions - PARTITIONS_MOST)
    end
-   return #words > 0 and table.concat(words, ", ") or "none"
+   if #words == 0 then
+      return "none"
+   end
+   return table.concat(words, ", ")
 end
 
 -- What tautd and taut authenticate by is MUNGE, whatever Slurm has.
@@ -112,9 +120,11 @@ local function interface_lines(found)
       "# The port into the interconnect.  Without this line the port on the route to the",
       "# server is tested, which is rarely the right one.  This host has:" }
    for _, i in ipairs(found.interfaces) do
-      lines[#lines + 1] = ("#   %s%s%s"):format(i.name,
-         i.is_infiniband and ", InfiniBand (IPoIB)" or "",
-         i.Mbps and (", %g Gbit/s"):format(i.Mbps / 1000) or "")
+      local line = "#   " .. i.name .. report.text_if(i.is_infiniband, ", InfiniBand (IPoIB)")
+      if i.Mbps then
+         line = ("%s, %g Gbit/s"):format(line, i.Mbps / 1000)
+      end
+      lines[#lines + 1] = line
    end
    lines[#lines + 1] = "#interface="
    return table.concat(lines, "\n")
@@ -125,8 +135,7 @@ function texts.node(found)
    local s = found.slurm
    return ("# node.conf by `taut init`, for every compute node: owned by root, writable by " ..
       "root only.\n" ..
-      "servers=%s\nuser=%s\n%s\n"):format(s.host ~= "" and s.host or "slurm-controller", s.user,
-      interface_lines(found))
+      "servers=%s\nuser=%s\n%s\n"):format(controller_of(s), s.user, interface_lines(found))
 end
 
 --- The line for plugstack.conf.
@@ -134,8 +143,7 @@ function texts.plugstack(found)
    local s = found.slurm
    return ("# By `taut init`: for plugstack.conf on every compute node, or a file it includes.\n" ..
       "optional %s/spank_taut.so servers=%s user=%s probe=%s/taut-probe\n"):format(
-      sys.paths.spankdir, s.host ~= "" and s.host or "slurm-controller", s.user,
-      sys.paths.libexecdir)
+      sys.paths.spankdir, controller_of(s), s.user, sys.paths.libexecdir)
 end
 
 --- The wrapper of a site's own health check, or nil.
@@ -153,7 +161,9 @@ function texts.slurm_conf(found)
    if not (has_word(s.prolog_flags, "ALLOC") and has_word(s.prolog_flags, "DEFERBATCH")) then
       local flags = { "Alloc", "DeferBatch" }
       for _, f in ipairs(s.prolog_flags) do
-         flags[#flags + 1] = f ~= "ALLOC" and f ~= "DEFERBATCH" and f or nil
+         if f ~= "ALLOC" and f ~= "DEFERBATCH" then
+            flags[#flags + 1] = f
+         end
       end
       lines[#lines + 1] = "PrologFlags=" .. table.concat(flags, ",")
    end

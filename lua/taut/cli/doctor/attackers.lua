@@ -14,7 +14,7 @@ local ENDPOINT = "on that node: the interface of node.conf or the plugstack line
 return function(facts, say)
    for _, f in ipairs(facts.floods or {}) do
       say("look", "flood", ("%s%s: %s refused since %s, the last %s: %s"):format(f.from,
-         f.node and (" (%s)"):format(f.node) or "", report.count(f.count, "message"),
+         report.text_with(" (", f.node, ")"), report.count(f.count, "message"),
          report.ago(f.since, facts.now), report.ago(f.time, facts.now), f.why), FLOOD)
    end
    for _, c in ipairs(facts.claims or {}) do

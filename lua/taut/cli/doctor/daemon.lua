@@ -1,13 +1,14 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- tautd itself: database, configuration, what keeps it from acting.
 local report = require "taut.report"
+local tables = require "taut.base.tables"
 
 local FREE_LOW = 1 << 30 -- bytes: a day's rows of a large machine
 
 local function say_server(database, say)
    if database.away then
       say("mend", "database", ("the server is away: %s; %s on disk"):format(database.away,
-         report.count(database.queued and database.queued.rows or 0, "row")),
+         report.count(tables.or_empty(database.queued).rows or 0, "row")),
          "start it, see doc/store.md")
    elseif database.queued and database.queued.refused + database.queued.left_out > 0 then
       say("look", "database", report.count(database.queued.refused + database.queued.left_out,
@@ -34,8 +35,11 @@ local function say_database(facts, say)
       say("mend", "database", ("%s left for %s"):format(report.bytes(b.free), b.path),
          "room, or a smaller keep_days in taut.lua(5)")
    elseif not (b.away or b.damage) then
-      say("ok", "database", ("%s, %s free"):format(b.is_server and "on a server; " .. b.path
-         or ("%s, %s"):format(b.path, report.bytes(b.bytes or 0)), report.bytes(b.free or 0)))
+      local where = ("%s, %s"):format(b.path, report.bytes(b.bytes or 0))
+      if b.is_server then
+         where = "on a server; " .. b.path
+      end
+      say("ok", "database", ("%s, %s free"):format(where, report.bytes(b.free or 0)))
    end
    if b.mode and b.mode & 7 ~= 0 then
       say("mend", "database", ("mode %04o: all users can read whose jobs ran where"):format(b.mode),

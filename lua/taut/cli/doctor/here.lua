@@ -15,7 +15,9 @@ function here.look(args)
    local own = { server = args.server ~= nil, where = ask.where(args), version = sys.version,
       asked_at = sys.now(), user_port = wire.user_port() }
    local cred, err = dial.sign("doctor", sys.uid(), args.server and args.server.munge_socket)
-   own.munge_error = not cred and err or nil
+   if not cred then
+      own.munge_error = err
+   end
    return own
 end
 
@@ -27,10 +29,13 @@ function here.unanswered(own)
          mend = "systemctl restart munge; its key is the cluster's; auth/slurm does not " ..
             "take its place (doc/install.md)" }
    end
-   list[#list + 1] = { level = "mend", about = "tautd", text = "does not answer at " .. own.where,
-      mend = own.server and "is it up there (systemctl status tautd)?  Does a firewall let this " ..
+   local mend = "systemctl status tautd; journalctl -u tautd"
+   if own.server then
+      mend = "is it up there (systemctl status tautd)?  Does a firewall let this " ..
          "host reach that port?  Is remote.ask of taut.lua(5) true?"
-         or "systemctl status tautd; journalctl -u tautd" }
+   end
+   list[#list + 1] = { level = "mend", about = "tautd", text = "does not answer at " .. own.where,
+      mend = mend }
    return list
 end
 

@@ -7,6 +7,7 @@ local ask = require "taut.base.ask"
 local here = require "taut.cli.doctor.here"
 local json = require "taut.json"
 local report = require "taut.report"
+local tables = require "taut.base.tables"
 
 local doctor = { summary = "What around Taut is not as it should be, each with its mend." }
 
@@ -41,20 +42,18 @@ function doctor.findings(d, own)
    return list
 end
 
+local WORDS = { ok = "ok", mend = "MEND", look = "look" } -- by level
+
 local function print_finding(finding)
-   local word = finding.level == "ok" and "ok" or finding.level == "mend" and "MEND" or "look"
-   report.wrap(finding.text, ("%-6s%-14s"):format(word, finding.about), (" "):rep(20))
+   report.wrap(finding.text, ("%-6s%-14s"):format(WORDS[finding.level], finding.about),
+      (" "):rep(20))
    if finding.mend then
       report.wrap("mend: " .. finding.mend, (" "):rep(20), (" "):rep(20))
    end
 end
 
 local function count_level(list, level)
-   local n = 0
-   for _, f in ipairs(list) do
-      n = n + (f.level == level and 1 or 0)
-   end
-   return n
+   return tables.count(list, function(finding) return finding.level == level end)
 end
 
 function doctor.run(args)
@@ -67,7 +66,10 @@ function doctor.run(args)
       return code
    end
    local list = doctor.findings(d, own)
-   local status = count_level(list, "mend") > 0 and MEND or 0
+   local status = 0
+   if count_level(list, "mend") > 0 then
+      status = MEND
+   end
    if args.json then
       print(ask.json { findings = json.array(list), facts = d })
       return status

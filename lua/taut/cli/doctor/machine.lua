@@ -1,11 +1,19 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- The topology against what Slurm, traces and sweeps say of the machine.
 local report = require "taut.report"
+local tables = require "taut.base.tables"
 
 local SHARE = 0.02 -- of answers that may come from elsewhere: routes change while they are asked
 
 local function names_of(nodes)
-   return nodes.count > 20 and ("%s and %d more"):format(nodes.list, nodes.count - 20) or nodes.list
+   if nodes.count > 20 then
+      return ("%s and %d more"):format(nodes.list, nodes.count - 20)
+   end
+   return nodes.list
+end
+
+local function links_are(count)
+   return report.count(count, "link") .. report.text_if(count == 1, " is", " are")
 end
 
 local function against_slurm(facts, say)
@@ -27,10 +35,12 @@ local function against_slurm(facts, say)
    end
    if n.lost_rails and n.lost_rails.count > 0 then
       local l = n.lost_rails
-      say("look", "rails", ("%s, where nothing is tested: %s"):format(l.count == 1
-         and ("1 node cannot use its interface %s (rail %d)"):format(l.interface or "?", l.rail)
-         or ("%d nodes cannot use an interface, the first %s (rail %d)"):format(l.count,
-            l.interface or "?", l.rail), names_of(l)),
+      local what = ("%d nodes cannot use an interface, the first"):format(l.count)
+      if l.count == 1 then
+         what = "1 node cannot use its interface"
+      end
+      say("look", "rails", ("%s %s (rail %d), where nothing is tested: %s"):format(what,
+         l.interface or "?", l.rail, names_of(l)),
          "the node's log says why, once since its boot (`ip -br addr`, `interface=`); where it " ..
          "has no such adapter, take its rail out of `topology`")
    end
@@ -39,8 +49,9 @@ local function against_slurm(facts, say)
          names_of(n.away)))
    end
    if n.not_in_slurm.count + n.not_in_topology.count == 0 then
-      say("ok", "topology", ("the %d nodes%s are the same as in Slurm"):format(n.all
-         - (n.away and n.away.count or 0), n.away and n.away.count > 0 and " that are here" or ""))
+      local away = tables.or_empty(n.away).count or 0
+      say("ok", "topology", ("the %d nodes%s are the same as in Slurm"):format(n.all - away,
+         report.text_if(away > 0, " that are here")))
    end
 end
 
@@ -82,13 +93,13 @@ local function addresses(facts, say)
    local s = facts.sets or { links = 0, unnamed = { count = 0 } }
    if s.links > 0 and s.adaptive == s.count then
       say("look", "routing", ("is adaptive: %s tested in %s only, so that a slow one is called " ..
-         "\"one of %s\""):format(s.links == 1 and "1 link is" or s.links .. " links are",
+         "\"one of %s\""):format(links_are(s.links),
          report.count(s.count, "set"), s.first or "?"), "on InfiniBand tests on a service " ..
          "level with tables (`routing` in taut.lua(5)) know their link; else what a sweep's " ..
          "counters (`fabric` there) or a log say of one of a slow set names it")
    elseif s.links > 0 then
       say("look", "addresses", ("are missing: %s tested in %s only, so that a slow one is " ..
-         "called \"one of %s\""):format(s.links == 1 and "1 link is" or s.links .. " links are",
+         "called \"one of %s\""):format(links_are(s.links),
          report.count(s.count, "set"), s.first or "?"), "topology.addresses in taut.lua(5): the " ..
          "address of each port of the switches, from their configuration")
    elseif s.unnamed.count > 0 then
@@ -109,10 +120,12 @@ local function against_sweep(facts, say)
          "have other names", "fabric.names in taut.lua(5): the node-name map of the import")
    end
    for i = 1, math.min(3, #s.differ) do
-      local f = s.differ[i]
+      local f, more = s.differ[i], ""
+      if i == 3 and s.count > 3 then
+         more = ("; %d more pairs differ"):format(s.count - 3)
+      end
       say("look", "sweep", ("%s: %d cables in the topology, %d swept%s"):format(f.text, f.topology,
-         f.swept, i == 3 and s.count > 3 and ("; %d more pairs differ"):format(s.count - 3) or ""),
-         "repair the cable, or import the wiring again (taut topology import)")
+         f.swept, more), "repair the cable, or import the wiring again (taut topology import)")
    end
    if s.moved.count > 0 then
       say("mend", "sweep", ("on another switch than in the topology: %s"):format(names_of(s.moved)),

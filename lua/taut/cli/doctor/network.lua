@@ -136,13 +136,14 @@ local function say_way(facts, say, own)
       say("mend", "MUNGE", "here: " .. own.munge_error, "systemctl restart munge; the key of " ..
          "tautd's host; auth/slurm does not take its place")
    else
-      say("ok", "MUNGE", own.server and "here and on tautd's host" or "munged here answers")
+      say("ok", "MUNGE", report.text_if(own.server, "here and on tautd's host",
+         "munged here answers"))
    end
    say("ok", "tautd", ("answers at %s, version %s"):format(own.where, facts.daemon.version))
    if facts.daemon.version ~= own.version then
       say("look", "tautd", ("this taut is %s"):format(own.version), "install the same release here")
    end
-   local off = own.asked_at and (own.asked_at - facts.now) or 0
+   local off = (own.asked_at or facts.now) - facts.now
    if math.abs(off) > 5 then
       say("mend", "clocks", ("this host's clock and tautd's differ by %.0f s"):format(
          math.abs(off)), "chrony or ntpd on both")

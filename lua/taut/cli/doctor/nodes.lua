@@ -8,7 +8,10 @@ local CLOCK_S = 5    -- MUNGE refuses from 300 s on; logs are hard to read long 
 local QUIET_S = 3600 -- so long after tautd's start a node may not have been heard
 
 local function names_of(nodes)
-   return nodes.count > 20 and ("%s and %d more"):format(nodes.list, nodes.count - 20) or nodes.list
+   if nodes.count > 20 then
+      return ("%s and %d more"):format(nodes.list, nodes.count - 20)
+   end
+   return nodes.list
 end
 
 local PLUGIN = "on the node: is spank_taut.so in plugstack.conf (see slurmd's log), is " ..
@@ -35,8 +38,8 @@ local function say_heard(facts, say)
    elseif n.silent.count == 0 then
       local rest = n.never.count + n.no_job.count
       say("ok", "plugin", ("%d of %d usable nodes were heard in a job's prolog or epilog%s")
-         :format(n.usable - rest, n.usable, rest > 0 and "; the others had no job since tautd's " ..
-         "start" or ""))
+         :format(n.usable - rest, n.usable,
+         report.text_if(rest > 0, "; the others had no job since tautd's start")))
    end
 end
 
@@ -60,8 +63,8 @@ local function say_clocks(facts, say)
    local worst = c.off[1]
    if worst and math.abs(worst.behind_s) > CLOCK_S then
       say("mend", "clocks", ("%s differ%s from tautd's host by more than 2 s, %s most: %d s %s")
-         :format(report.count(c.count, "node"), c.count == 1 and "s" or "", worst.node,
-         math.abs(worst.behind_s), worst.behind_s > 0 and "behind" or "ahead"),
+         :format(report.count(c.count, "node"), report.text_if(c.count == 1, "s"), worst.node,
+         math.abs(worst.behind_s), report.text_if(worst.behind_s > 0, "behind", "ahead")),
          "chrony or ntpd on all hosts; MUNGE refuses what differs by 300 s")
    else
       say("ok", "clocks", ("%s within %d s of tautd's host"):format(report.count(c.known, "node"),
@@ -80,11 +83,12 @@ local function say_probes(facts, say)
       if g.refused then
          say("mend", "probes", ("%s; tautd is %s and speaks protocol %s: their jobs are " ..
             "not checked"):format(who, own, hello.range(p.protocols.oldest, p.protocols.newest)),
-            is_newer and "upgrade tautd, then the nodes" or "upgrade taut-probe on these nodes")
+            report.text_if(is_newer, "upgrade tautd, then the nodes",
+            "upgrade taut-probe on these nodes"))
       elseif g.release ~= own then
          say("look", "probes", ("%s; tautd is %s. They are checked"):format(who, own),
-            is_newer and "upgrade tautd: its release comes before the nodes'"
-            or "upgrade these nodes when it suits; jobs need not stop")
+            report.text_if(is_newer, "upgrade tautd: its release comes before the nodes'",
+            "upgrade these nodes when it suits; jobs need not stop"))
       end
    end
    if first and #p.list == 1 and first.release == own then

@@ -13,7 +13,7 @@ local function has_word(list, word)
 end
 
 local function say_prolog(slurm, say)
-   local flags = #slurm.prolog_flags > 0 and table.concat(slurm.prolog_flags, ",") or "not set"
+   local flags = tables.unless_blank(table.concat(slurm.prolog_flags, ",")) or "not set"
    if not has_word(slurm.prolog_flags, "Alloc") then
       say("mend", "PrologFlags", flags .. ": only the first node of a job runs the prolog, so " ..
          "no links are checked", FLAGS)
@@ -53,7 +53,7 @@ end
 
 local function say_cadence(health, say)
    local every = health.interval_s or 0
-   local states = #health.states > 0 and table.concat(health.states, ",") or "none"
+   local states = tables.unless_blank(table.concat(health.states, ",")) or "none"
    if every == 0 then
       say("mend", "health check", "HealthCheckInterval is 0: it never runs",
          "HealthCheckInterval=300 in slurm.conf")

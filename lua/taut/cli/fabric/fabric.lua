@@ -43,7 +43,8 @@ end
 local function ask_tautd(args, params)
    local data, err, unanswered = ask.request(args, "fabric", { what = args.what, args = params },
       TIMEOUT_MS)
-   return data, err, unanswered and not args.server or err == "fabric: tautd does not sweep"
+   local may_sweep_here = unanswered and not args.server
+   return data, err, may_sweep_here or err == "fabric: tautd does not sweep"
 end
 
 ---------------------------------------------------------------- from here

@@ -2,6 +2,7 @@
 --- Prints the answers of `taut fabric`, within 80 columns.
 local hostlist = require "taut.hostlist"
 local report = require "taut.report"
+local tables = require "taut.base.tables"
 
 local show = {}
 
@@ -35,7 +36,10 @@ local function print_wrapped(lead, text)
          print(line)
          line, empty = indent, true
       end
-      line, empty = empty and line .. word or line .. " " .. word, false
+      if not empty then
+         line = line .. " "
+      end
+      line, empty = line .. word, false
    end
    print((line:gsub("%s+$", "")))
 end
@@ -45,13 +49,16 @@ end
 -- What somebody set lower is told only to who asks.
 local function link_in_words(link, with_set)
    local words = ("%s %s"):format(link.width or "?", link.speed or "?")
-   local state = link.active and "" or " " .. (link.a.state == "Active" and link.b.state
-      or link.a.state)
-   if link.left and link.left < 1 and (with_set or not link.set or link.width == "1X") then
-      state = state .. (" (of %s %s%s)"):format(link.best_width, link.best_speed,
-         link.set and ", set so" or "")
+   if not link.active and link.a.state == "Active" then
+      words = words .. " " .. (link.b.state or "Active")
+   elseif not link.active then
+      words = words .. " " .. link.a.state
    end
-   return words .. state
+   if link.left and link.left < 1 and (with_set or not link.set or link.width == "1X") then
+      words = words .. (" (of %s %s%s)"):format(link.best_width, link.best_speed,
+         report.text_if(link.set, ", set so"))
+   end
+   return words
 end
 
 -- "bad", "set" (somebody wants it below what it could be) or nil
@@ -59,8 +66,10 @@ local function judge_link(link)
    local is_below = link.left and link.left < 1
    if not link.active or is_below and (not link.set or link.width == "1X") then
       return "bad"
+   elseif is_below then
+      return "set"
    end
-   return is_below and "set" or nil
+   return nil
 end
 
 function show.links(answer, args)
@@ -75,9 +84,9 @@ function show.links(answer, args)
             tostring(l.b.port), link_in_words(l, args.bad) }
       end
    end
-   for _, p in ipairs(args.down and answer.unconnected or {}) do
+   for _, p in ipairs(tables.or_empty(args.down and answer.unconnected)) do
       rows[#rows + 1] = { fit_text(p.node, NAME), tostring(p.port), "", "",
-         ("%s/%s%s"):format(p.state, p.phys, p.silent and ", silent" or "") }
+         ("%s/%s%s"):format(p.state, p.phys, report.text_if(p.silent, ", silent")) }
    end
    if #rows > 0 then
       report.table({ "NODE", ">PORT", "NODE", ">PORT", "LINK" }, rows)
@@ -94,19 +103,22 @@ local function growth_in_words(row)
    if not last then
       return ""
    end
-   local took = last.seconds and (" in %s"):format(last.seconds < 120
-      and ("%.0f s"):format(last.seconds) or ("%.0f min"):format(last.seconds / 60)) or ""
-   return ("+%d%s%s by %s"):format(last.amount, last.at_least and " or more" or "", took,
+   local took = ""
+   if last.seconds and last.seconds < 120 then
+      took = (" in %.0f s"):format(last.seconds)
+   elseif last.seconds then
+      took = (" in %.0f min"):format(last.seconds / 60)
+   end
+   return ("+%d%s%s by %s"):format(last.amount, report.text_if(last.at_least, " or more"), took,
       format_date(last.to))
 end
 
 local function print_error(row)
-   report.wrap(("%s/%d%s"):format(row.node, row.port, row.far and " from " .. row.far or ""), "")
-   local value = ("%d%s"):format(row.value, row.saturated and " (highest value)" or "")
-   local grown = growth_in_words(row)
+   report.wrap(("%s/%d%s"):format(row.node, row.port, report.text_with(" from ", row.far)), "")
+   local value = ("%d%s"):format(row.value, report.text_if(row.saturated, " (highest value)"))
    print_wrapped("    ", ("%s %s = %s%s"):format(row.verdict, row.counter, value,
-      grown ~= "" and ", " .. grown or ""))
-   print_wrapped("        ", (row.class and row.verdict == "real" and row.class .. ": " or "") ..
+      report.text_with(", ", tables.unless_blank(growth_in_words(row)))))
+   print_wrapped("        ", report.text_with("", row.verdict == "real" and row.class, ": ") ..
       row.why)
 end
 
@@ -117,8 +129,8 @@ function show.errors(answer, args)
       end
    end
    print(("%d real, %d undated, %d to be ignored%s"):format(answer.counts.real,
-      answer.counts.undated, answer.counts.ignorable, answer.counts.ignorable > 0 and not args.all
-      and " (--all shows why)" or ""))
+      answer.counts.undated, answer.counts.ignorable, report.text_if(
+      answer.counts.ignorable > 0 and not args.all, " (--all shows why)")))
    print_when(answer)
 end
 
@@ -130,8 +142,8 @@ local function tally_words(counts)
       words[#words + 1] = word
    end
    table.sort(words, function(one, other)
-      local x, y = tonumber(one:match "%d+"), tonumber(other:match "%d+")
-      return (x or 0) ~= (y or 0) and (x or 0) > (y or 0) or one < other
+      local x, y = tonumber(one:match "%d+") or 0, tonumber(other:match "%d+") or 0
+      return x > y or x == y and one < other
    end)
    for i, word in ipairs(words) do
       words[i] = ("%d at %s"):format(counts[word], word)
@@ -155,9 +167,11 @@ function show.check(answer)
    print(("%s: %d linked, %d down, %d disabled"):format(report.count(p.ports, "port"), p.linked,
       p.down, p.disabled))
    report.wrap(tally_words(p.width) .. "; " .. tally_words(p.speed), "")
-   report.wrap(answer.recorded
-      and ("compared with the fabric recorded %s"):format(format_date(answer.recorded))
-      or "not compared: no fabric is recorded (`taut fabric record`)", "")
+   local compared = "not compared: no fabric is recorded (`taut fabric record`)"
+   if answer.recorded then
+      compared = "compared with the fabric recorded " .. format_date(answer.recorded)
+   end
+   report.wrap(compared, "")
    print(("%s, %s, %s (`taut fabric errors`)"):format(report.count(answer.counts.fault, "fault"),
       report.count(answer.counts.warning, "warning"), report.count(answer.real_errors,
       "real error")))
@@ -194,6 +208,13 @@ local function split_ranges(text)
    return list
 end
 
+local function range_name(range)
+   if range[2] then
+      return ("%s[%s]%s"):format(range[1], range[2], range[3])
+   end
+   return range[1]
+end
+
 -- A host list as several, each of at most `most` columns where a name lets it.
 local function host_lines(text, most)
    local lines, line, last = {}, "", nil
@@ -202,14 +223,13 @@ local function host_lines(text, most)
       if r[2] and last and r[1] == last[1] and r[3] == last[3] then
          more = ("%s,%s]%s"):format(line:sub(1, -2 - #r[3]), r[2], r[3])
       else
-         local name = r[2] and ("%s[%s]%s"):format(r[1], r[2], r[3]) or r[1]
-         more = line == "" and name or line .. "," .. name
+         more = report.text_with("", tables.unless_blank(line), ",") .. range_name(r)
       end
       if line ~= "" and #more > most then
          lines[#lines + 1] = line
-         more = r[2] and ("%s[%s]%s"):format(r[1], r[2], r[3]) or r[1]
+         more = range_name(r)
       end
-      line, last = more, r[2] and r or nil
+      line, last = more, r[2] and r
    end
    lines[#lines + 1] = line
    return lines
@@ -224,8 +244,10 @@ function show.mcast(answer)
          print("missing  " .. m.port)
       end
    end
-   for _, line in ipairs(#hosts > 0 and host_lines(hostlist.compress(hosts), WIDTH - 9) or {}) do
-      print("missing  " .. line)
+   if #hosts > 0 then
+      for _, line in ipairs(host_lines(hostlist.compress(hosts), WIDTH - 9)) do
+         print("missing  " .. line)
+      end
    end
    for _, u in ipairs(answer.unknown) do
       print_wrapped("unknown  ", ("%s: %s"):format(u.port, u.error))
@@ -240,8 +262,8 @@ function show.sm(answer)
    local rows = {}
    for _, s in ipairs(answer.sms) do
       rows[#rows + 1] = { fit_text(s.node or "?", 32), tostring(s.lid), s.state or "?",
-         s.priority and tostring(s.priority) or "-", s.activity and tostring(s.activity) or "-",
-         s.error or (s.used and "in charge of this host's port" or "") }
+         tostring(s.priority or "-"), tostring(s.activity or "-"),
+         s.error or report.text_if(s.used, "in charge of this host's port") }
    end
    report.table({ "NODE", ">LID", "STATE", ">PRIORITY", ">ACTIVITY", "" }, rows)
 end
@@ -257,13 +279,21 @@ end
 
 show.host_lines = host_lines
 
+-- By what is shown: how much is there that should not be.
+local COUNT_FOUND = {
+   check = function(answer) return answer.counts.fault + answer.real_errors end,
+   errors = function(answer) return answer.counts.real end,
+   diff = function(answer) return #answer.changes end,
+   mcast = function(answer) return #answer.missing end,
+}
+
 --- Exit status: 3 where something was found that should not be.
 function show.status(what, answer)
-   local found = what == "check" and answer.counts.fault + answer.real_errors
-      or what == "errors" and answer.counts.real
-      or what == "diff" and #answer.changes
-      or what == "mcast" and #answer.missing
-   return found and found > 0 and 3 or 0
+   local count = COUNT_FOUND[what]
+   if count and count(answer) > 0 then
+      return 3
+   end
+   return 0
 end
 
 return show

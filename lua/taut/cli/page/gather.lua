@@ -16,14 +16,20 @@ local LOG_MAX = 500 -- actions
 local function request_answer(request, cmd, params)
    local data, err, unanswered = ask.request(request, cmd, params, request.timeout_ms or TIMEOUT_MS)
    if data == nil then
-      error({ why = unanswered and ask.unanswered(request, err) or err }, 0)
+      if unanswered then
+         err = ask.unanswered(request, err)
+      end
+      error({ why = err }, 0)
    end
    return data
 end
 
 -- All pages of a part of the past.
 local function request_pages(request, what, since)
-   local out, after = {}, what == "before" and "" or 0
+   local key, out, after = "id", {}, 0
+   if what == "before" then
+      key, after = "component", ""
+   end
    while true do
       local d = request_answer(request, "history", { what = what, since = since, after = after })
       table.move(d.rows, 1, #d.rows, #out + 1, out)
@@ -31,8 +37,16 @@ local function request_pages(request, what, since)
       if not d.more or not last then
          return out
       end
-      after = what == "before" and last.component or last.id
+      after = last[key]
    end
+end
+
+-- When a day ends: when the next begins; the last one goes on.
+local function end_of_day(days, index, now)
+   if days[index + 1] then
+      return days[index + 1].from
+   end
+   return now + 1
 end
 
 -- How many components stood in each state when each day ended, and the verdicts of the day.
@@ -49,7 +63,7 @@ local function add_verdicts(days, before, verdicts, now)
    end
    local i = 1
    for k, day in ipairs(days) do
-      local to = days[k + 1] and days[k + 1].from or now + 1
+      local to = end_of_day(days, k, now)
       while verdicts[i] and verdicts[i].time < to do
          set_state(verdicts[i].component, verdicts[i].state)
          i = i + 1
@@ -61,20 +75,22 @@ end
 
 local function add_actions(days, actions, now)
    for k, day in ipairs(days) do
-      local to = days[k + 1] and days[k + 1].from or now + 1
-      day.drains, day.resumes = 0, 0
-      for _, a in ipairs(actions) do
-         if a.time >= day.from and a.time < to and (a.result or "done") == "done" then
-            day.drains = day.drains + (a.action == "drain" and 1 or 0)
-            day.resumes = day.resumes + (a.action == "release" and 1 or 0)
-         end
-      end
+      local to = end_of_day(days, k, now)
+      local done = tables.filter(actions, function(action)
+         return action.time >= day.from and action.time < to
+            and (action.result or "done") == "done"
+      end)
+      day.drains = tables.count(done, function(action) return action.action == "drain" end)
+      day.resumes = tables.count(done, function(action) return action.action == "release" end)
    end
 end
 
 local function gather_trend(request, since)
    local d = request_answer(request, "days", { since = since })
-   local first = d.days[1] and d.days[1].from or since
+   local first = since
+   if d.days[1] then
+      first = d.days[1].from
+   end
    add_verdicts(d.days, request_pages(request, "before", first),
       request_pages(request, "verdicts", first), d.now)
    add_actions(d.days, request_pages(request, "actions", first), d.now)
@@ -117,9 +133,15 @@ end
 -- @return table of plain data (taut.report.page says what of); or nil and what is wrong
 function gather.all(request)
    local ok, d = xpcall(gather_all, function(err)
-      return type(err) == "table" and err or { why = debug.traceback(err) }
+      if type(err) == "table" then
+         return err
+      end
+      return { why = debug.traceback(err) }
    end, request)
-   return ok and d or nil, not ok and d.why or nil
+   if ok then
+      return d
+   end
+   return nil, d.why
 end
 
 --- The running jobs that a user may see, and, for administrators, those that lost time.
@@ -132,7 +154,7 @@ function gather.jobs(request)
       return nil, d.why or d
    end
    local _, lost = pcall(request_answer, request, "jobs_that_lost", { since = request.since })
-   d.lost = type(lost) == "table" and lost.jobs or nil
+   d.lost = tables.or_empty(lost).jobs
    return d
 end
 

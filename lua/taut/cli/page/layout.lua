@@ -3,6 +3,7 @@
 -- that the largest machines fit into a file that a browser reads at once.
 local draw = require "taut.topology.draw"
 local json = require "taut.json"
+local tables = require "taut.base.tables"
 
 local layout = {}
 
@@ -10,23 +11,28 @@ local layout = {}
 local LETTER = { ok = "o", suspect = "s", slow = "l", lossy = "p", failed = "f",
    unknown = "u" }
 
+local NOWHERE = -1 -- the number of what is not drawn
+
 local function round_to_half(value)
    return math.floor(value * 2 + 0.5) / 2
 end
 
 local function shorten_number(value)
    value = round_to_half(value)
-   return value % 1 == 0 and math.tointeger(value) or value
+   return math.tointeger(value) or value
 end
 
 local function routers_of(canvas, topo)
    local out = { name = json.array {}, x = json.array {}, y = json.array {}, hollow = json.array {},
-      size = canvas.routers[1] and shorten_number(canvas.routers[1].size) or 0 }
+      size = 0 }
+   if canvas.routers[1] then
+      out.size = shorten_number(canvas.routers[1].size)
+   end
    local at = {}
    for i, q in ipairs(canvas.routers) do
       out.name[i], out.x[i], out.y[i] = topo.router_name[q.r], shorten_number(q.x),
          shorten_number(q.y)
-      out.hollow[i] = q.hollow and 1 or 0
+      out.hollow[i] = tables.one_if(q.hollow)
       at[q.r] = i - 1
    end
    return out, at
@@ -41,10 +47,12 @@ local function links_of(topo, rows, at)
       local c = topo.component_id[l.component]
       number[c or 0] = i - 1
       out.name[i] = l.component
-      out.from[i] = c and at[topo:from(c)] or -1
-      out.to[i] = c and at[topo:to(c)] or -1
+      out.from[i], out.to[i] = NOWHERE, NOWHERE
+      if c then
+         out.from[i], out.to[i] = at[topo:from(c)] or NOWHERE, at[topo:to(c)] or NOWHERE
+      end
       out.tests[i], out.low[i] = l.low_of or l.tests or 0, l.low or 0
-      out.last[i] = l.last and math.floor(l.last) or 0
+      out.last[i] = math.floor(l.last or 0)
       state[i] = LETTER[l.state] or "u"
    end
    out.state = table.concat(state)
@@ -64,12 +72,17 @@ local function pieces_of(canvas, topo, number)
       if #p == 0 and a and b then
          p, thick = { a[1], a[2], b[1], b[2] }, 0
       end
-      local piece = json.array { number[k.a] or -1, k.b and number[k.b] or -1, k.curved and 1 or 0,
-         thick }
+      local back = NOWHERE
+      if k.b then
+         back = number[k.b] or NOWHERE
+      end
+      local piece = json.array { number[k.a] or NOWHERE, back, tables.one_if(k.curved), thick }
       for i, v in ipairs(p) do
          piece[4 + i] = shorten_number(v)
       end
-      list[#list + 1] = #p > 0 and number[k.a] and piece or nil
+      if #p > 0 and number[k.a] then
+         list[#list + 1] = piece
+      end
    end
    return list
 end
@@ -83,8 +96,10 @@ local function letter_of(node)
       return "i"
    elseif state:find "alloc" or state:find "mix" then
       return "b"
+   elseif state == "" then
+      return "?"
    end
-   return state == "" and "?" or "x"
+   return "x"
 end
 
 -- State of a node's tx or rx; of several fabrics that of one where it is not well.
@@ -92,7 +107,9 @@ local function letter_on(node, way)
    local letter = LETTER[node[way].state] or "u"
    for _, r in ipairs(node.rails or {}) do
       local other = LETTER[r[way].state] or "u"
-      letter = (letter == "o" or letter == "u") and other ~= "u" and other or letter
+      if (letter == "o" or letter == "u") and other ~= "u" then
+         letter = other
+      end
    end
    return letter
 end
@@ -104,7 +121,10 @@ local function nodes_of(topo, rows, at)
       local id = topo.node_id[n.node]
       number[id or 0] = i - 1
       out.name[i] = n.node
-      out.router[i] = id and at[topo:home(id)] or -1
+      out.router[i] = NOWHERE
+      if id then
+         out.router[i] = at[topo:home(id)] or NOWHERE
+      end
       tx[i], rx[i] = letter_on(n, "tx"), letter_on(n, "rx")
       slurm[i] = letter_of(n)
    end
@@ -128,7 +148,7 @@ local function labels_of(canvas)
    for i, l in ipairs(canvas.labels) do
       local a = l[4]
       out[i] = json.array { shorten_number(l[1]), shorten_number(l[2]), tostring(l[3]),
-         a.size or 12, a.anchor or "start", a.turn or 0, a.bold and 1 or 0 }
+         a.size or 12, a.anchor or "start", a.turn or 0, tables.one_if(a.bold) }
    end
    return out
 end

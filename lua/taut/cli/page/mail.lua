@@ -17,8 +17,14 @@ end
 local function encode_group(text, at)
    local a, b, c = text:byte(at, at + 2)
    local v = a << 16 | (b or 0) << 8 | (c or 0)
-   return LETTER[v >> 18] .. LETTER[v >> 12 & 63] .. (b and LETTER[v >> 6 & 63] or "=") ..
-      (c and LETTER[v & 63] or "=")
+   local third, fourth = "=", "="
+   if b then
+      third = LETTER[v >> 6 & 63]
+   end
+   if c then
+      fourth = LETTER[v & 63]
+   end
+   return LETTER[v >> 18] .. LETTER[v >> 12 & 63] .. third .. fourth
 end
 
 --- Text in base64, in lines (RFC 2045, 6.8).

@@ -21,7 +21,10 @@ local function base_data(request)
    local d, err = gather.all { socket = request.socket, timeout_ms = request.timeout_ms,
       since = request.since,
       private = request.private }
-   kept[request.private] = d and { d = d, at_ns = loop.now_ns() } or nil
+   kept[request.private] = nil
+   if d then
+      kept[request.private] = { d = d, at_ns = loop.now_ns() }
+   end
    return d, err
 end
 

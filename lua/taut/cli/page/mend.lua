@@ -43,12 +43,17 @@ local function things_to_mend(topo, cases)
       local c = topo.component_id[case.component]
       if c and verdicts.is_verdict(case.state) then
          local key, what = component_to_mend(topo, c)
-         local t = by_key[key] or { what = what, cable = case.cable, is_link = topo:is_link(c),
-            components = json.array {}, nodes = 0, left = 1, c = c }
-         list[#list + 1] = not by_key[key] and t or nil
-         by_key[key] = t
+         if not by_key[key] then
+            by_key[key] = { what = what, cable = case.cable, is_link = topo:is_link(c),
+               components = json.array {}, nodes = 0, left = 1, c = c }
+            list[#list + 1] = by_key[key]
+         end
+         local t, left = by_key[key], case.left or 1
+         if case.state == "failed" then
+            left = 0
+         end
          t.components[#t.components + 1] = case.component
-         t.left = math.min(t.left, case.state == "failed" and 0 or case.left or 1)
+         t.left = math.min(t.left, left)
       end
    end
    return list
@@ -101,7 +106,7 @@ local function gains_of_repairs(topo, list)
       order, err = repair.order(m, { { phases = phases, nodes = #topo.nodes } }, left, COSTS)
    end
    local out, before = {}, 0
-   for i, step in ipairs(order and order.steps or {}) do
+   for i, step in ipairs(tables.or_empty(order).steps or {}) do
       out[step.component] = { own = step.gain - before, alone = step.alone, order = i }
       out[step.back or 0], before = out[step.component], step.gain
    end
@@ -127,7 +132,9 @@ local function gains_of_fabrics(topo, list)
       for _, g in ipairs(queue) do
          g.own, g.alone = g.own * share, g.alone * share
       end
-      queues[#queues + 1] = #queue > 0 and queue or nil
+      if #queue > 0 then
+         queues[#queues + 1] = queue
+      end
    end
    while #queues > 0 do
       table.sort(queues, function(one, other) return one[1].own > other[1].own end)
@@ -143,14 +150,14 @@ end
 -- Node-hours a day of each: after those before it, and alone.
 local function add_hours(list, gain, nodes)
    for _, t in ipairs(list) do
-      local of = t.is_link and gain[t.c] or nil
+      local of = tables.or_empty(t.is_link and gain[t.c])
       local back = t.nodes
       if not t.is_link and t.nodes == 0 then
          back = 1 - t.left -- it runs jobs, slowly
       end
-      t.gain, t.order = of and of.own, of and of.order
-      t.hours = HOURS * (back + math.max(0, of and of.own or 0) * nodes)
-      t.alone_hours = HOURS * (back + math.max(0, of and of.alone or 0) * nodes)
+      t.gain, t.order = of.own, of.order
+      t.hours = HOURS * (back + math.max(0, of.own or 0) * nodes)
+      t.alone_hours = HOURS * (back + math.max(0, of.alone or 0) * nodes)
    end
 end
 
@@ -169,7 +176,11 @@ end
 local function merge_by_gain(list)
    local links, others, out = {}, {}, {}
    for _, t in ipairs(list) do
-      table.insert(t.order and links or others, t)
+      if t.order then
+         links[#links + 1] = t
+      else
+         others[#others + 1] = t
+      end
    end
    table.sort(links, function(one, other) return one.order < other.order end)
    table.sort(others, function(one, other)
@@ -196,7 +207,11 @@ end
 function mend.order(topo, cases, drained)
    local list = things_to_mend(topo, cases)
    add_drained(list, drained)
-   local gain, err = (topo.fabrics and gains_of_fabrics or gains_of_repairs)(topo, list)
+   local gains_of = gains_of_repairs
+   if topo.fabrics then
+      gains_of = gains_of_fabrics
+   end
+   local gain, err = gains_of(topo, list)
    add_hours(list, gain, #topo.nodes)
    list = merge_by_gain(list)
    local sum = 0

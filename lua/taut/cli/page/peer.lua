@@ -56,7 +56,10 @@ end
 -- @return user id, or nil where it is not known
 function peer.uid(address, own)
    local of, to = address_forms(address or ""), address_forms(own or "")
-   for _, name in ipairs(of and to and { "tcp", "tcp6" } or {}) do
+   if not of or not to then
+      return nil
+   end
+   for _, name in ipairs { "tcp", "tcp6" } do
       local f = io.open("/proc/net/" .. name)
       local uid = f and peer.of_lines(f:lines(), tables.set(of), tables.set(to))
       if f then

@@ -36,7 +36,10 @@ local function mean_distance(topo, nodes)
          sum, n, most = sum + hops, n + 1, math.max(most, hops)
       end
    end
-   return n > 0 and sum / n or 0, most
+   if n == 0 then
+      return 0, most
+   end
+   return sum / n, most
 end
 
 --- Add to each job where it is.
@@ -61,7 +64,9 @@ function placement.add(topo, jobs)
       end
       for _, n in ipairs(nodes) do
          local r = own:router(n)
-         count = count + (routers[r] and 0 or 1)
+         if not routers[r] then
+            count = count + 1
+         end
          routers[r] = true
       end
       job.routers = count

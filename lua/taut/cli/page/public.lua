@@ -37,7 +37,9 @@ function public.actions(actions)
    for _, a in ipairs(actions) do
       a.who, a.evidence = nil, nil
       a.reason = a.reason and public.text(a.reason)
-      a.result = (a.result == "done" or a.result == "seen") and a.result or nil
+      if a.result ~= "done" and a.result ~= "seen" then
+         a.result = nil
+      end
    end
 end
 

@@ -16,7 +16,10 @@ local command = { summary = "What is slow, drained, to repair, and how it was: t
 local WEEKS = 14 * 86400 -- how far back, where nobody says
 
 local function parse_address(text)
-   return mail.is_address(text) and text or nil, "expected a mail address, got " .. text
+   if mail.is_address(text) then
+      return text
+   end
+   return nil, "expected a mail address, got " .. text
 end
 
 function command.setup(parser)
@@ -79,7 +82,8 @@ local function print_text(data)
          print "\nrepairs, the one that brings most first"
       end
       report.wrap(("%s: %s%.3g node-hours a day alone, %.3g with those before it; %s"):format(
-         r.what, r.nodes > 0 and report.count(r.nodes, "node") .. " back, " or "", r.alone_hours,
+         r.what, report.text_if(r.nodes > 0, report.count(r.nodes, "node") .. " back, "),
+         r.alone_hours,
          r.together_hours, r.cable or "-"), "  ", "    ")
    end
    for i, v in ipairs(data.status.drained) do

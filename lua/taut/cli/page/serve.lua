@@ -47,7 +47,10 @@ local function parse_place(text)
    if not is_this_host(host) or not port or port > 65535 then
       return nil, "expected a port, 127.0.0.1:PORT, [::1]:PORT or /PATH of a socket, got " .. text
    end
-   return { host = host == "localhost" and "127.0.0.1" or host, port = port }
+   if host == "localhost" then
+      host = "127.0.0.1"
+   end
+   return { host = host, port = port }
 end
 
 local function parse_mode(text)
@@ -56,8 +59,7 @@ local function parse_mode(text)
 end
 
 local function parse_seconds(text)
-   local n = math.tointeger(tonumber(text))
-   return n and n >= LEAST_S and n <= 86400 and n or nil,
+   return tables.within(math.tointeger(tonumber(text)), LEAST_S, 86400),
       ("expected %d to 86400 seconds, got %s"):format(LEAST_S, text)
 end
 
@@ -112,7 +114,7 @@ end
 local function take_answer(self, key, reply, err)
    self.making[key] = nil
    if not reply or reply.failed then
-      self.failed[key] = { err = reply and reply.failed or err, at_ns = loop.now_ns() }
+      self.failed[key] = { err = tables.or_empty(reply).failed or err, at_ns = loop.now_ns() }
       if reply and reply.is_away then
          note_away(self, reply.failed)
       end
@@ -149,14 +151,20 @@ end
 -- machine takes seconds, so a process of its own makes it, and meanwhile everybody gets the one
 -- that is there.
 local function page_of(self, uid)
-   local key = self.private and uid or -1
+   local key = -1
+   if self.private then
+      key = uid or key
+   end
    local kept, failed = self.pages[key], self.failed[key]
    if failed and age_s(failed) < AWAY_S then
       return nil, failed.err
    elseif not kept or age_s(kept) > self.every / 2 then
       begin_page(self, key, uid)
    end
-   return kept and age_s(kept) <= math.max(4 * self.every, STALE_S) and kept or nil
+   if kept and age_s(kept) <= math.max(4 * self.every, STALE_S) then
+      return kept
+   end
+   return nil
 end
 
 ---------------------------------------------------------------- answers
@@ -175,8 +183,10 @@ local function answer_request(self, path, asker)
    end
    local uid = asker.uid or peer.uid(asker.peer, asker.own)
    local ok, err, unanswered = may_see(self, uid)
-   if not ok then
-      return plain_answer(unanswered and 503 or 403, err)
+   if unanswered and not ok then
+      return plain_answer(503, err)
+   elseif not ok then
+      return plain_answer(403, err)
    end
    local made
    made, err = page_of(self, uid)
@@ -217,8 +227,11 @@ local function print_where(args, where, server)
       print(("serving on %s; a browser reaches it through a proxy or `ssh -L 8680:%s`"):format(
          where.path, where.path))
    else
-      print(("serving on http://%s:%d/"):format(where.host:find ":" and "[" .. where.host .. "]"
-         or where.host, server:port()))
+      local host = where.host
+      if host:find ":" then
+         host = "[" .. host .. "]"
+      end
+      print(("serving on http://%s:%d/"):format(host, server:port()))
    end
    if not args.private then
       print "users and jobs are not shown (--private)"

@@ -96,8 +96,14 @@ local function job_of(args, self)
 end
 
 local function format_seconds(seconds)
-   return seconds == math.huge and "never" or seconds < 1e-3 and ("%.3g us"):format(seconds * 1e6)
-      or seconds < 1 and ("%.3g ms"):format(seconds * 1e3) or ("%.4g s"):format(seconds)
+   if seconds == math.huge then
+      return "never"
+   elseif seconds < 1e-3 then
+      return ("%.3g us"):format(seconds * 1e6)
+   elseif seconds < 1 then
+      return ("%.3g ms"):format(seconds * 1e3)
+   end
+   return ("%.4g s"):format(seconds)
 end
 
 local function gain_in_words(mapped)
@@ -114,10 +120,15 @@ end
 local function describe_job(job)
    local P = job.P
    local most, least = job.per[1], job.per[#job.per]
-   return ("%s of %s%s on %s, %s on each"):format(P.name, report.count(P.ranks, "rank"),
-      P.grid and (" (grid %s)"):format(table.concat(P.grid, "x")) or "",
-      report.count(#job.nodes, "node"), most == least and tostring(most) or
-      ("%d or %d"):format(least, most))
+   local grid, each = "", tostring(most)
+   if P.grid then
+      grid = (" (grid %s)"):format(table.concat(P.grid, "x"))
+   end
+   if most ~= least then
+      each = ("%d or %d"):format(least, most)
+   end
+   return ("%s of %s%s on %s, %s on each"):format(P.name, report.count(P.ranks, "rank"), grid,
+      report.count(#job.nodes, "node"), each)
 end
 
 local function print_ways(self, job, mapped)
@@ -125,8 +136,8 @@ local function print_ways(self, job, mapped)
    local rows = {}
    for i, t in ipairs(mapped.tried) do
       rows[i] = { t.name, format_seconds(t.time_s), ("%.2f"):format(t.hops_mean),
-         report.bytes(math.floor(t.on_links)), t.slowest and self.topo.components[t.slowest] or "-",
-         t == mapped.best and "<- used" or "" }
+         report.bytes(math.floor(t.on_links)), self.topo.components[t.slowest or 0] or "-",
+         report.text_if(t == mapped.best, "<- used") }
    end
    common.table({ "ORDER", ">TIME", ">HOPS", ">ON LINKS", "SLOWEST", "" }, rows)
    for _, s in ipairs(mapped.skipped) do
@@ -140,7 +151,10 @@ end
 local function plain_data(job, mapped)
    local tried, hosts = json.array {}, json.array {}
    local function finite_or_nil(value)
-      return value < math.huge and value or nil
+      if value < math.huge then
+         return value
+      end
+      return nil
    end
    for i, t in ipairs(mapped.tried) do
       tried[i] = { name = t.name, about = t.about, seconds = finite_or_nil(t.time_s),
@@ -166,7 +180,10 @@ function map.run(args)
    job, err = job_of(args, self)
    if not job then
       report.complain("map: ", err)
-      return err:find "has no node '" and 1 or 2
+      if err:find "has no node '" then
+         return 1
+      end
+      return 2
    end
    job.words = describe_job(job)
    local d = rankmap.search(job)
@@ -189,8 +206,8 @@ function map.run(args)
       end
    end
    if not args.json and args.output ~= "-" then
-      print((args.output and "use it: %s" or "with -o FILE: %s"):format(
-         files.usage[args.format](args.output or "FILE", job)))
+      print(report.text_if(args.output, "use it: ", "with -o FILE: ")
+         .. files.usage[args.format](args.output or "FILE", job))
    end
    return 0
 end

@@ -15,21 +15,26 @@ function steer.setup(parser)
 end
 
 local function format_times(factor)
-   return factor and ("%.2f"):format(factor) or "-"
+   if factor then
+      return ("%.2f"):format(factor)
+   end
+   return "-"
 end
 
 local function format_seconds(seconds)
-   return seconds and ("%.0f s"):format(seconds) or "-"
+   if seconds then
+      return ("%.0f s"):format(seconds)
+   end
+   return "-"
 end
 
 local function print_report(report_of)
    report.wrap(("%d jobs gave --comm, %d were steered: %d excluded nodes, %d asked for few " ..
       "switches, %d preferred cells, %d placed"):format(report_of.jobs, report_of.touched,
       report_of.excluded, report_of.switches, report_of.preferred, report_of.placed), "")
-   local in_vain = report_of.in_vain > 0 and report.count(report_of.in_vain, "placement") ..
-      " taken back"
-   print(("waiting added: %s in all%s"):format(format_seconds(report_of.added_s),
-      in_vain and "; " .. in_vain or ""))
+   local in_vain = report.text_if(report_of.in_vain > 0,
+      ("; %s taken back"):format(report.count(report_of.in_vain, "placement")))
+   print(("waiting added: %s in all%s"):format(format_seconds(report_of.added_s), in_vain))
    local rows = tables.map(report_of.programs, function(program)
       return { program.user, program.name, program.nodes, (program.comm or "-"):match "^[^:]+",
          program.jobs, program.others, format_times(program.predicted),
@@ -49,8 +54,8 @@ local function print_report(report_of)
 end
 
 local function print_state(state)
-   print(("steering is %s%s"):format(state.on and "on" or "off", state.place and ", placing too"
-      or ""))
+   print(("steering is %s%s"):format(report.text_if(state.on, "on", "off"),
+      report.text_if(state.place, ", placing too")))
    if state.error then
       print("error    " .. state.error)
    end
@@ -62,8 +67,12 @@ local function print_state(state)
       return -- what it would avoid and prefer is in force for nobody
    end
    for _, a in ipairs(state.avoided) do
-      print(("avoided  %s at %s, %d nodes exposed%s"):format(a.component, report.percent(a.left),
-         a.nodes, a.gain and (", up to %.2f times as slow"):format(a.gain) or ""))
+      local text = ("avoided  %s at %s, %d nodes exposed"):format(a.component,
+         report.percent(a.left), a.nodes)
+      if a.gain then
+         text = ("%s, up to %.2f times as slow"):format(text, a.gain)
+      end
+      print(text)
    end
    if state.switches then
       print(("switches one for %d nodes, for which a job waits %d s at most"):format(
@@ -89,8 +98,12 @@ function steer.run(args)
       report.complain "steer: either on or off, or --report"
       return 2
    end
+   local since
+   if args.report then
+      since = args.since
+   end
    local d, code = ask.tautd(args, "steer", { set = args.set, report = args.report or nil,
-      since = args.report and args.since or nil })
+      since = since })
    if not d then
       return code
    end

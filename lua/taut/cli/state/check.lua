@@ -37,7 +37,9 @@ local function warnings_of(status)
    local list, slow = {}, tables.filter(status.verdicts, is_slow)
    local drained, held = tables.filter(status.drained, is_news), tables.filter(status.held, is_news)
    local function add_warning(yes, form, ...)
-      list[#list + 1] = yes and form:format(...) or nil
+      if yes then
+         list[#list + 1] = form:format(...)
+      end
    end
    add_warning(#slow > 0, "slow, lossy or failed: %s", names_by(slow, "component"))
    add_warning(#status.sets > 0, "%s", names_by(status.sets, "text"))
@@ -88,7 +90,13 @@ end
 -- @param s answer of `status`
 function check.judge(s)
    local worst, rest = tables.map(alarms.of(s), alarms.line), warnings_of(s)
-   return #worst > 0 and 2 or #rest > 0 and 1 or 0, table.move(rest, 1, #rest, #worst + 1, worst)
+   local status = 0
+   if #worst > 0 then
+      status = 2
+   elseif #rest > 0 then
+      status = 1
+   end
+   return status, table.move(rest, 1, #rest, #worst + 1, worst)
 end
 
 --- The line of a plugin.
@@ -98,9 +106,25 @@ function check.line(status, texts, data, known)
    if known and #known > 0 then
       list[#list + 1] = "acknowledged: " .. report.some(known, NAMES)
    end
-   local text = #list > 0 and table.concat(list, "; ") or "nothing slow, nothing held back"
-   text = text:gsub("[|\n]", " ")
-   return ("TAUT %s - %s%s"):format(WORDS[status], text, data and " | " .. data or "")
+   local text = "nothing slow, nothing held back"
+   if #list > 0 then
+      text = table.concat(list, "; "):gsub("[|\n]", " ")
+   end
+   return ("TAUT %s - %s%s"):format(WORDS[status], text, report.text_with(" | ", data))
+end
+
+-- What to do about a machine, in a few words.
+local function conclusion(status, known, suspects)
+   if status == 2 then
+      return "act now"
+   elseif status == 1 then
+      return "worth a look"
+   elseif #known > 0 then
+      return "nothing else"
+   elseif suspects > 0 then
+      return ("nothing to do; %s, which Taut tests first"):format(report.count(suspects, "suspect"))
+   end
+   return "all is well"
 end
 
 function check.run(args)
@@ -123,10 +147,7 @@ function check.run(args)
    if #known > 0 then
       report.wrap("acknowledged: " .. report.some(known, NAMES), "- ", "  ")
    end
-   local suspects = s.states.suspect
-   print(status == 0 and (#known > 0 and "nothing else" or suspects > 0
-      and ("nothing to do; %s, which Taut tests first"):format(report.count(suspects, "suspect"))
-      or "all is well") or status == 1 and "worth a look" or "act now")
+   print(conclusion(status, known, s.states.suspect))
    return status
 end
 

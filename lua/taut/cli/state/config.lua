@@ -4,6 +4,7 @@ local config = require "taut.config"
 local json = require "taut.json"
 local report = require "taut.report"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 
 local command = { summary = "check: is a configuration good?  reload: make tautd take it." }
 
@@ -19,11 +20,11 @@ local function say_forgotten(list)
    local names = {}
    for i = 1, math.min(#list, SHOWN) do
       local f = list[i]
-      names[i] = f.state == "ok" and f.component or ("%s (%s)"):format(f.component, f.state)
+      names[i] = f.component .. report.text_with(" (", f.state ~= "ok" and f.state, ")")
    end
    if #list > 0 then
-      print(("forgotten:    what is known of %d component%s: %s%s"):format(#list,
-         #list == 1 and "" or "s", table.concat(names, ", "), #list > SHOWN and ", …" or ""))
+      print(("forgotten:    what is known of %s: %s%s"):format(report.count(#list, "component"),
+         table.concat(names, ", "), report.text_if(#list > SHOWN, ", …")))
    end
 end
 
@@ -49,13 +50,16 @@ local function say_dry_run(answer)
    if #answer.at_once + #answer.restart == 0 and not answer.machine then
       print "nothing would change"
    end
-   return #answer.restart > 0 and 1 or 0
+   return tables.one_if(#answer.restart > 0)
 end
 
 -- What reload would do.
 local function show_dry_run(args)
    local d, code = ask.tautd(args, "reload", { dry_run = true })
-   return d and say_dry_run(d) or code or 0
+   if d then
+      return say_dry_run(d)
+   end
+   return code or 0
 end
 
 function command.run(args)
@@ -73,7 +77,7 @@ function command.run(args)
    if args.json then
       print(json.encode({ good = conf ~= nil, file = path, error = err,
          hints = conf and json.array(conf.hints) }, 2))
-      return conf and 0 or 1
+      return tables.one_if(not conf)
    elseif not conf then
       io.stderr:write("taut: ", err, "\n")
       return 1

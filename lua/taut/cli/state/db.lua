@@ -2,6 +2,7 @@
 local ask = require "taut.base.ask"
 local report = require "taut.report"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 
 local command = { summary = "The database: check, backup, prune, size, vacuum." }
 
@@ -14,6 +15,13 @@ function command.setup(parser)
    parser:argument("path"):description "For backup, from /; tautd writes it.":args "?"
 end
 
+local function size_or(bytes, otherwise)
+   if bytes then
+      return report.bytes(bytes)
+   end
+   return otherwise
+end
+
 local function print_size(answer)
    local rows = {}
    table.sort(answer.tables, function(one, other)
@@ -23,12 +31,11 @@ local function print_size(answer)
       return one.name < other.name
    end)
    for i, t in ipairs(answer.tables) do
-      rows[i] = { t.name, tostring(t.rows), t.bytes and report.bytes(t.bytes) or "-" }
+      rows[i] = { t.name, tostring(t.rows), size_or(t.bytes, "-") }
    end
    report.table({ "TABLE", ">ROWS", ">SIZE" }, rows)
-   print(("%s: %s%s"):format(answer.where, answer.bytes and report.bytes(answer.bytes)
-      or "size not known", answer.free and (", %s of it free"):format(report.bytes(answer.free))
-      or ""))
+   print(("%s: %s%s"):format(answer.where, size_or(answer.bytes, "size not known"),
+      report.text_with(", ", size_or(answer.free), " of it free")))
 end
 
 local say = {
@@ -37,31 +44,39 @@ local say = {
       for _, text in ipairs(answer.wrong) do
          print(text)
       end
-      print(#answer.wrong == 0 and "whole" or "damaged")
-      return #answer.wrong == 0 and 0 or 1
+      print(report.text_if(#answer.wrong == 0, "whole", "damaged"))
+      return tables.one_if(#answer.wrong > 0)
    end,
    backup = function(answer) print(("%s: %s"):format(answer.path, report.bytes(answer.bytes))) end,
    prune = function() print "no old rows are left" end,
    vacuum = function(answer)
-      print(answer.before and ("%s, was %s"):format(report.bytes(answer.after),
-         report.bytes(answer.before)) or "done")
+      if answer.before then
+         print(("%s, was %s"):format(report.bytes(answer.after), report.bytes(answer.before)))
+      else
+         print "done"
+      end
    end,
 }
 
 function command.run(args)
-   if (args.what == "backup") ~= (args.path ~= nil) then
-      report.complain(args.what == "backup" and "backup: where to? A path from /" or
-         ("%s: no path is expected"):format(args.what))
+   if args.what == "backup" and args.path == nil then
+      report.complain "backup: where to? A path from /"
+      return 2
+   elseif args.what ~= "backup" and args.path ~= nil then
+      report.complain(("%s: no path is expected"):format(args.what))
       return 2
    end
    local d, err, unanswered = ask.request(args, "db", { what = args.what, path = args.path },
       LIMIT_MS)
    if not d then
-      report.complain(sys.plain(unanswered and ask.unanswered(args, err) or err))
+      if unanswered then
+         err = ask.unanswered(args, err)
+      end
+      report.complain(sys.plain(err))
       return 1
    elseif args.json then
       print(ask.json(d))
-      return args.what == "check" and #d.wrong > 0 and 1 or 0
+      return tables.one_if(args.what == "check" and #d.wrong > 0)
    end
    return say[args.what](ask.plain(d)) or 0
 end

@@ -28,25 +28,31 @@ local function window_in_words(event)
    if not event.from or event.to - event.from < 60 then
       return till
    end
-   local format = os.date("%m-%d", math.floor(event.from)) == os.date("%m-%d", math.floor(event.to))
-      and "%H:%M" or "%m-%d %H:%M"
-   return ("%s-%s"):format(os.date("%m-%d %H:%M", math.floor(event.from)),
-      os.date(format, math.floor(event.to)))
+   local from, to = math.floor(event.from), math.floor(event.to)
+   local is_same_day = os.date("%m-%d", from) == os.date("%m-%d", to)
+   return ("%s-%s"):format(os.date("%m-%d %H:%M", from),
+      os.date(report.text_if(is_same_day, "%H:%M", "%m-%d %H:%M"), to))
 end
 
 local function jobs_in_words(event)
    if not event.jobs or #event.jobs == 0 then
-      return event.during == "idle" and "idle" or "-"
+      return report.text_if(event.during == "idle", "idle", "-")
    end
-   return table.concat(event.jobs, " ", 1, math.min(4, #event.jobs)) .. (#event.jobs > 4
-      and (" +%d"):format(#event.jobs - 4) or "")
+   local text = table.concat(event.jobs, " ", 1, math.min(4, #event.jobs))
+   if #event.jobs > 4 then
+      text = ("%s +%d"):format(text, #event.jobs - 4)
+   end
+   return text
 end
 
 -- What stands before the text of an event.
 local function event_cells(event)
-   return { window_in_words(event), event.source, event.class, event.components
-      and event.components[1] and table.concat(event.components, " ") or event.port or event.node
-      or "-", event.left and report.percent(event.left) or "-", jobs_in_words(event) }
+   local where = event.port or event.node or "-"
+   if event.components and event.components[1] then
+      where = table.concat(event.components, " ")
+   end
+   return { window_in_words(event), event.source, event.class, where, report.percent(event.left),
+      jobs_in_words(event) }
 end
 
 --- An event as it is shown on a terminal, where the text would not fit beside the rest: one line
@@ -58,11 +64,15 @@ function events.lines(event)
    if event.left then
       head = ("%s  %s left"):format(head, c[5])
    end
-   if c[6] ~= "-" then
-      head = ("%s  %s"):format(head, c[6] == "idle" and c[6]
-         or (#event.jobs == 1 and "job " or "jobs ") .. c[6])
+   if c[6] == "idle" then
+      head = head .. "  idle"
+   elseif c[6] ~= "-" then
+      head = ("%s  %s %s"):format(head, report.text_if(#event.jobs == 1, "job", "jobs"), c[6])
    end
-   local lines = #head < WIDTH and { head } or report.lines(head, "", "    ")
+   local lines = { head }
+   if #head >= WIDTH then
+      lines = report.lines(head, "", "    ")
+   end
    table.move(report.lines(event.text, "    ", "    "), 1, 100, #lines + 1, lines)
    return lines
 end
@@ -78,13 +88,17 @@ local function print_table(list)
 end
 
 function events.run(args)
+   local since = args.since or os.time() - DAY
+   if args.job then
+      since = args.since or 0
+   end
    local d, code = ask.tautd(args, "events", { node = args.node, link = args.link, job = args.job,
-      since = args.since or args.job and 0 or os.time() - DAY, limit = args.limit,
+      since = since, limit = args.limit,
       serious = args.serious })
    if not d then
       return code
    elseif #d.observations == 0 then
-      print("no events" .. ((args.since or args.job) and "" or " in the last day"))
+      print(report.text_if(args.since or args.job, "no events", "no events in the last day"))
       return 0
    elseif sys.isatty(1) then
       for _, e in ipairs(d.observations) do

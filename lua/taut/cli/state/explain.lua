@@ -2,6 +2,7 @@
 local ask = require "taut.base.ask"
 local meaning = require "taut.events.meaning"
 local report = require "taut.report"
+local tables = require "taut.base.tables"
 local whole = require "taut.cli.whole"
 local verdicts = require "taut.report.verdicts"
 
@@ -27,30 +28,45 @@ local function test_list(ids)
       return ""
    end
    local most = math.min(#ids, TESTS_SHOWN)
-   return (" (%s %s%s)"):format(#ids == 1 and "test" or "tests", table.concat(ids, " ", 1, most),
-      #ids > most and (" and %d more"):format(#ids - most) or "")
+   local list = table.concat(ids, " ", 1, most)
+   if #ids > most then
+      list = ("%s and %d more"):format(list, #ids - most)
+   end
+   return (" (%s %s)"):format(report.text_if(#ids == 1, "test", "tests"), list)
+end
+
+-- What a test did to a way of seeing it.
+local function ruled_out_by(reason)
+   if reason.ruled_out and reason.by then
+      return (": ruled out by test %d"):format(reason.by)
+   elseif reason.ruled_out then
+      return ": ruled out"
+   elseif reason.by then
+      return ("; test %d cleared it"):format(reason.by)
+   end
+   return ""
 end
 
 -- Why the verdict is what it is, and what else was ruled out, and by what.
 local function print_reasoning(list)
    for _, r in ipairs(list) do
-      local by = r.ruled_out and r.by and (": ruled out by test %d"):format(r.by)
-         or r.ruled_out and ": ruled out" or r.by and ("; test %d cleared it"):format(r.by) or ""
-      report.wrap(r.text .. test_list(r.tests) .. by, "  - ", "    ")
+      report.wrap(r.text .. test_list(r.tests) .. ruled_out_by(r), "  - ", "    ")
    end
 end
 
 local function print_component(component, now)
    report.wrap(("%s %s"):format(component.component, report.is(component)), "", "  ")
-   local capacity = component.learned and report.learned(component.learned)
-      or "capacity " .. report.bandwidth(component.capacity_Bps)
+   local capacity = "capacity " .. report.bandwidth(component.capacity_Bps)
+   if component.learned then
+      capacity = report.learned(component.learned)
+   end
    report.wrap(("%s, %s, last tested %s, last cleared %s"):format(capacity,
       report.count(component.tests, "test"), report.ago(component.last, now),
       report.ago(component.cleared_at, now)), "  ", "    ")
    if component.low > 0 then
       report.wrap(table.concat(component.far_ends, " ", 1,
-         math.min(ENDS_SHOWN, #component.far_ends)) .. (#component.far_ends > ENDS_SHOWN and " …"
-         or ""), "  low tests with: ", "    ")
+         math.min(ENDS_SHOWN, #component.far_ends)) .. report.text_if(
+         #component.far_ends > ENDS_SHOWN, " …"), "  low tests with: ", "    ")
    end
    print_reasoning(component.reasoning)
    for _, e in ipairs(component.evidence) do
@@ -62,8 +78,8 @@ local function print_component(component, now)
          "  ", "    ")
    end
    if verdicts.is_verdict(component.state) then
-      report.wrap(("action: %s%s; cable %s"):format(component.action or "-", component.action_why
-         and (" (%s)"):format(component.action_why) or "", component.cable), "  ")
+      report.wrap(("action: %s%s; cable %s"):format(component.action or "-",
+         report.text_with(" (", component.action_why, ")"), component.cable), "  ")
    end
 end
 
@@ -79,8 +95,12 @@ local function test_remark(test)
    if (test.stalls or 0) > 0 then
       words[#words + 1] = ("%s +%d"):format(test.stalled_at or "stalls", test.stalls)
    end
-   words[#words + 1] = test.class == "void" and test.why or test.route
-   return #words > 0 and "; " .. table.concat(words, "; ") or ""
+   if test.class == "void" and test.why then
+      words[#words + 1] = test.why
+   else
+      words[#words + 1] = test.route
+   end
+   return report.text_with("; ", tables.unless_blank(table.concat(words, "; ")))
 end
 
 -- Everything that has a time, the latest first: events, verdicts, actions and tests.
@@ -88,9 +108,11 @@ local function merge_time_line(answer)
    local rows = {}
    local function add_entry(time, from, row)
       row.time, row.order = time, #rows
-      table.insert(row, 1, from and time - from >= 60
-         and ("%s, %s before"):format(format_time(time), report.ago(from, time):gsub(" ago", ""))
-         or format_time(time))
+      local when = format_time(time)
+      if from and time - from >= 60 then
+         when = ("%s, %s before"):format(when, report.ago(from, time):gsub(" ago", ""))
+      end
+      table.insert(row, 1, when)
       rows[#rows + 1] = row
    end
    for _, e in ipairs(answer.observations or {}) do
@@ -106,7 +128,10 @@ local function merge_time_line(answer)
          ("%s by %s: %s"):format(a.node, a.who or "?", a.reason or "") })
    end
    for _, t in ipairs(answer.tests or {}) do
-      local job = t.job and t.job > 0 and tostring(t.job) or t.purpose or "-"
+      local job = t.purpose or "-"
+      if t.job and t.job > 0 then
+         job = tostring(t.job)
+      end
       add_entry(t.time, nil, { job, report.word(t.class),
          ("%s>%s %s, %s of expected%s"):format(t.src, t.dst, report.bandwidth(t.bw_Bps),
          report.percent(t.ratio), test_remark(t)) })
@@ -124,6 +149,13 @@ local function print_time_line(answer)
       return
    end
    report.table({ "TIME", ">JOB", "CLASS", "WHAT" }, rows)
+end
+
+local function bytes_or_none(bytes)
+   if bytes then
+      return report.bytes(bytes)
+   end
+   return "-"
 end
 
 -- Why there is no growth.
@@ -147,12 +179,13 @@ local function print_growth(growth)
       end
       table.sort(bad)
       table.sort(stalled)
-      rows[i] = { g.node, g.source == "netdev" and g.interface
-         or ("%s (%s)"):format(g.interface, g.source), ("%.1f s"):format(g.seconds),
-         bytes.send and report.bytes(bytes.send) or "-",
-         bytes.receive and report.bytes(bytes.receive) or "-",
-         #stalled > 0 and table.concat(stalled, ", ") or "-",
-         #bad > 0 and table.concat(bad, ", ") or g.note and NOTES[g.note] or "none" }
+      local name = g.interface
+      if g.source ~= "netdev" then
+         name = ("%s (%s)"):format(name, g.source)
+      end
+      rows[i] = { g.node, name, ("%.1f s"):format(g.seconds), bytes_or_none(bytes.send),
+         bytes_or_none(bytes.receive), tables.unless_blank(table.concat(stalled, ", ")) or "-",
+         tables.unless_blank(table.concat(bad, ", ")) or NOTES[g.note or ""] or "none" }
    end
    if #rows > 0 then
       print "\ncounters from the end of the check to the epilog"
@@ -164,9 +197,14 @@ local function print_job(answer)
    for _, e in ipairs(answer.events) do
       local head = ("%s  %s of %s on %s: "):format(format_time(e.time), e.purpose, answer.about,
          report.count(e.expected or 0, "node"))
-      print(head .. (e.heard and ("%d heard from, %s"):format(e.heard,
-         report.count(e.tests or 0, "test")) or e.note or "")
-         .. (e.trace_ns and ("; ways asked for in %.1f ms"):format(e.trace_ns / 1e6) or ""))
+      local text = e.note or ""
+      if e.heard then
+         text = ("%d heard from, %s"):format(e.heard, report.count(e.tests or 0, "test"))
+      end
+      if e.trace_ns then
+         text = ("%s; ways asked for in %.1f ms"):format(text, e.trace_ns / 1e6)
+      end
+      print(head .. text)
    end
    if answer.summary then
       print(answer.summary.line:sub(7))
@@ -180,8 +218,9 @@ end
 local function print_thing(answer)
    if answer.node then
       local n = answer.node
-      report.wrap(("%s in Slurm: %s%s%s"):format(n.name, n.slurm or "?", n.drain and ", drained"
-         or "", n.reason and n.reason ~= "" and ": " .. n.reason or ""), "", "  ")
+      report.wrap(("%s in Slurm: %s%s%s"):format(n.name, n.slurm or "?",
+         report.text_if(n.drain, ", drained"),
+         report.text_with(": ", tables.unless_blank(n.reason))), "", "  ")
       if n.held then
          report.wrap("would be drained, but " .. n.held, "  ", "    ")
       end

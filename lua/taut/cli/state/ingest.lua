@@ -75,7 +75,7 @@ local function print_row(observation, is_first)
       io.stdout:write(ROW:format("TIME", "CLASS", "LEFT"), "WHAT\n")
    end
    local head = ROW:format(os.date("%Y-%m-%d %H:%M:%S", math.floor(observation.to)),
-      observation.class, observation.left and report.percent(observation.left) or "-")
+      observation.class, report.percent(observation.left))
    if sys.isatty(1) then
       report.wrap(observation.text, head, (" "):rep(#head))
    else
@@ -106,7 +106,10 @@ function ingest.run(args)
    end)
    if not reader then
       report.complain("ingest: ", err)
-      return tables.has(formats.names(), args.format) and 1 or 2
+      if tables.has(formats.names(), args.format) then
+         return 1
+      end
+      return 2
    end
    complain_of_lines(args, reader)
    if args.record and not record_list(args, list) then

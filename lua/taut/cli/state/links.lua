@@ -10,14 +10,20 @@ function links.setup(parser)
    parser:flag("-a --all"):description "All links, not only those that are not ok."
 end
 
+local function names_in_short(names)
+   if #names <= 4 then
+      return table.concat(names, " ")
+   end
+   return ("%s … %s"):format(names[1], names[#names])
+end
+
 -- Sets in place of links that no test can tell apart.
 local function print_sets(answer, all)
    local rows = {}
    for _, s in ipairs(answer.sets or {}) do
       if all or s.state ~= "ok" and s.state ~= "unknown" then
          rows[#rows + 1] = { "one of " .. s.name, report.state(s),
-            report.ago(s.last, answer.now), #s.links <= 4 and table.concat(s.links, " ")
-            or ("%s … %s"):format(s.links[1], s.links[#s.links]) }
+            report.ago(s.last, answer.now), names_in_short(s.links) }
       end
    end
    if #rows > 0 then
@@ -36,6 +42,29 @@ local function told_apart_by(sets)
    return report.tells_apart(adaptive ~= nil)
 end
 
+local function is_bad(link)
+   return link.state ~= "ok" and link.state ~= "unknown"
+end
+
+-- What to do about a link.
+local function advice_of(link)
+   if link.known then
+      return report.known(link.known)
+   elseif verdicts.is_verdict(link.state) then
+      return "repair " .. link.cable
+   elseif is_bad(link) then
+      return "look at " .. link.cable
+   end
+   return ""
+end
+
+local function link_row(link, now)
+   return { link.component, report.state(link),
+      link.action or report.text_if(is_bad(link), "watch", "-"),
+      ("%d of %d"):format(link.low, link.low_of or link.tests), report.ago(link.last, now),
+      advice_of(link) }
+end
+
 function links.run(args)
    local d, code = ask.tautd(args, "links")
    if not d then
@@ -43,26 +72,27 @@ function links.run(args)
    end
    local rows, well, unknown, in_sets = {}, 0, 0, 0
    for _, l in ipairs(d.links) do
-      well = well + (l.state == "ok" and 1 or 0)
-      local is_in_set = l.state == "unknown" and l.in_set
-      in_sets = in_sets + (is_in_set and 1 or 0)
-      unknown = unknown + (l.state == "unknown" and not is_in_set and 1 or 0)
-      if args.all or l.state ~= "ok" and l.state ~= "unknown" then
-         local slow = verdicts.is_verdict(l.state)
-         local bad = l.state ~= "ok" and l.state ~= "unknown"
-         rows[#rows + 1] = { l.component, report.state(l), l.action or (bad and "watch" or "-"),
-            ("%d of %d"):format(l.low, l.low_of or l.tests), report.ago(l.last, d.now),
-            report.known(l.known) or slow and "repair " .. l.cable
-               or bad and "look at " .. l.cable or "" }
+      if l.state == "ok" then
+         well = well + 1
+      elseif l.state == "unknown" and l.in_set then
+         in_sets = in_sets + 1
+      elseif l.state == "unknown" then
+         unknown = unknown + 1
+      end
+      if args.all or is_bad(l) then
+         rows[#rows + 1] = link_row(l, d.now)
       end
    end
    if #rows > 0 then
       report.table({ "LINK", "VERDICT", "ACTION", ">LOW", "TESTED", "CABLE" }, rows)
    end
    print_sets(d, args.all)
-   report.wrap(("%s: %d ok, %d never tested%s"):format(report.count(#d.links, "link"), well,
-      unknown, in_sets > 0 and (", %d tested in sets only (%s tells them apart)"):format(in_sets,
-      told_apart_by(d.sets or {})) or ""), "", "  ")
+   local text = ("%s: %d ok, %d never tested"):format(report.count(#d.links, "link"), well, unknown)
+   if in_sets > 0 then
+      text = ("%s, %d tested in sets only (%s tells them apart)"):format(text, in_sets,
+         told_apart_by(d.sets or {}))
+   end
+   report.wrap(text, "", "  ")
    return 0
 end
 

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local ask = require "taut.base.ask"
 local report = require "taut.report"
+local tables = require "taut.base.tables"
 
 local nodes = { summary = "Nodes: their tx and rx, state in Slurm, when heard last." }
 
@@ -39,7 +40,7 @@ function nodes.probes(list)
    for _, n in ipairs(list) do
       if n.probe then
          local name = ("%s (protocol %d%s)"):format(n.probe.release, n.probe.protocol,
-            n.probe.refused and ", refused: jobs there are not checked" or "")
+            report.text_if(n.probe.refused, ", refused: jobs there are not checked"))
          if not known[name] then
             known[name] = { name = name, nodes = {} }
             groups[#groups + 1] = known[name]
@@ -50,8 +51,11 @@ function nodes.probes(list)
    table.sort(groups, is_common_first)
    local lines = {}
    for i, g in ipairs(groups) do
-      lines[i] = ("probes of %s: %s"):format(g.name, i == 1 and report.count(#g.nodes, "node")
-         or report.some(g.nodes, NAMES))
+      local which = report.some(g.nodes, NAMES)
+      if i == 1 then
+         which = report.count(#g.nodes, "node")
+      end
+      lines[i] = ("probes of %s: %s"):format(g.name, which)
    end
    return lines
 end
@@ -66,14 +70,17 @@ end
 -- @param now tautd's time
 function nodes.row(n, now)
    local tx, rx = report.state(n.tx), report.state(n.rx)
-   local why = n.drain and n.reason or n.held and "held: " .. n.held or ""
+   local why = report.text_with("held: ", n.held)
+   if n.drain and n.reason then
+      why = n.reason
+   end
    local both = n.tx.remark == n.rx.remark and (n.tx.remark or "") ~= "" and n.tx.remark
    if both then
-      tx, rx, why = without_remark(n.tx), without_remark(n.rx), why == "" and both or both ..
-         "; " .. why
+      tx, rx = without_remark(n.tx), without_remark(n.rx)
+      why = both .. report.text_with("; ", tables.unless_blank(why))
    end
-   local state = n.away and "away" or n.slurm or "?"
-   return { n.node, n.router, tx, rx, state .. (n.drain and "+drain" or ""),
+   local state = report.text_if(n.away, "away", n.slurm or "?")
+   return { n.node, n.router, tx, rx, state .. report.text_if(n.drain, "+drain"),
       report.ago(n.heard, now), why }
 end
 
@@ -85,12 +92,14 @@ function nodes.run(args)
    local rows, well = {}, 0
    for _, n in ipairs(d.nodes) do
       local quiet = not n.drain and is_quiet(n)
-      well = well + (quiet and 1 or 0)
+      if quiet then
+         well = well + 1
+      end
       if args.all or not quiet then
          for i, r in ipairs(n.rails or { n }) do -- of several fabrics a line for each
             rows[#rows + 1] = nodes.row(setmetatable({ tx = r.tx, rx = r.rx, router = r.router },
                { __index = n }), d.now)
-            rows[#rows][1] = i == 1 and n.node or ""
+            rows[#rows][1] = report.text_if(i == 1, n.node)
          end
       end
    end

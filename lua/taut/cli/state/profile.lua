@@ -11,19 +11,25 @@ end
 
 -- "1.23 GB": the heading says that it is of a second.
 local function format_rate(Bps)
-   return Bps and report.bandwidth(Bps):gsub("/s$", "") or "-"
+   return (report.bandwidth(Bps):gsub("/s$", ""))
 end
 
 -- What it said, or what is suggested.
 local function pattern_of(kept)
-   return kept.comm and kept.comm:match "^[^:]+" or kept.suggest and kept.suggest .. "?" or "-"
+   local named = kept.comm and kept.comm:match "^[^:]+"
+   if not named and kept.suggest then
+      return kept.suggest .. "?"
+   end
+   return named or "-"
 end
 
 local function print_profiles(list)
    local rows = {}
    for i, p in ipairs(list) do
-      local nodes = p.nodes_min == p.nodes_max and tostring(p.nodes_max)
-         or ("%d-%d"):format(p.nodes_min, p.nodes_max)
+      local nodes = tostring(p.nodes_max)
+      if p.nodes_min ~= p.nodes_max then
+         nodes = ("%d-%d"):format(p.nodes_min, p.nodes_max)
+      end
       rows[i] = { p.user, p.name, p.jobs, nodes, format_rate(p.sent_Bps),
          format_rate(p.received_Bps), report.percent(p.share), p.class, pattern_of(p) }
    end
@@ -55,8 +61,11 @@ local function print_jobs(list)
 end
 
 function profile.run(args)
-   local job = math.tointeger(tonumber(args.what))
-   local d, code = ask.tautd(args, "profile", { job = job, user = not job and args.what or nil })
+   local job, user = math.tointeger(tonumber(args.what)), nil
+   if not job then
+      user = args.what
+   end
+   local d, code = ask.tautd(args, "profile", { job = job, user = user })
    if not d then
       return code
    end

@@ -10,6 +10,14 @@ local status = { summary = "How Taut is doing: coverage, verdicts, drains, alert
 
 function status.setup() end
 
+-- How many are not shown, after those that are.
+local function more_than(count, shown)
+   if count > shown then
+      return (" and %d more"):format(count - shown)
+   end
+   return ""
+end
+
 -- Which of several tautd acts.
 local function print_acting(answer)
    local a = answer.acting
@@ -18,13 +26,16 @@ local function print_acting(answer)
    end
    local text
    if a.here then
-      text = ("the tautd on %s, lease %d; %s"):format(a.host, a.token, a.waiting and
-         ("the one on %s is on standby"):format(a.waiting) or "no other is on standby")
+      local other = "no other is on standby"
+      if a.waiting then
+         other = ("the one on %s is on standby"):format(a.waiting)
+      end
+      text = ("the tautd on %s, lease %d; %s"):format(a.host, a.token, other)
    elseif a.host then
       text = ("the tautd on %s, lease %d; this one, on %s, is on standby"):format(a.host, a.token,
          a.this)
    else
-      text = "none known on " .. a.this .. (a.error and ": " .. a.error or "") ..
+      text = "none known on " .. a.this .. report.text_with(": ", a.error) ..
          "; jobs start unchecked, nothing is drained or stored"
    end
    report.wrap(text, "active      ", (" "):rep(12))
@@ -38,10 +49,9 @@ local function print_alarms(answer)
 end
 
 local function print_mode(answer)
-   local mode = answer.mode == "enable"
-      and "drain: nodes that depend on a slow component are drained"
-      or "observe: nothing is drained (`taut policy drain` changes that)"
-   print("mode        " .. mode)
+   print("mode        " .. report.text_if(answer.mode == "enable",
+      "drain: nodes that depend on a slow component are drained",
+      "observe: nothing is drained (`taut policy drain` changes that)"))
    if answer.standby then
       report.wrap(answer.standby, "standing by ", (" "):rep(12))
    end
@@ -55,8 +65,10 @@ local function print_prologs(prologs)
    local parts = {}
    for _, kind in ipairs { { "nothing_due", "nothing due" }, { "tests", "with tests" } } do
       local v = prologs and prologs[kind[1]]
-      parts[#parts + 1] = v and v.median_s and ("%d %s, half within %g ms"):format(v.count, kind[2],
-         v.median_s * 1000) or nil
+      if v and v.median_s then
+         parts[#parts + 1] = ("%d %s, half within %g ms"):format(v.count, kind[2],
+            v.median_s * 1000)
+      end
    end
    if #parts > 0 then
       report.wrap(table.concat(parts, "; "), "prologs     ", (" "):rep(12))
@@ -72,8 +84,8 @@ local function print_checks(answer)
    end
    if #answer.silent > 0 then
       report.wrap(table.concat(answer.silent, " ", 1, math.min(#answer.silent, 16)) ..
-         (#answer.silent > 16 and (" and %d more"):format(#answer.silent - 16) or "") ..
-         " (a job runs, no prolog was heard)", "silent      ", (" "):rep(12))
+         more_than(#answer.silent, 16) .. " (a job runs, no prolog was heard)", "silent      ",
+         (" "):rep(12))
    end
    local mute = tables.map(answer.no_results or {}, function(row)
       return ("%s (%d plans)"):format(row.node, row.plans)
@@ -85,9 +97,12 @@ local function print_checks(answer)
    print(("tests       %d good, %d low, %d discarded"):format(answer.tests.good, answer.tests.low,
       answer.tests.void))
    local hidden, sets = answer.links_in_sets or 0, answer.set_states
+   local of_sets = ""
+   if hidden > 0 then
+      of_sets = (" and %s of links"):format(report.count(sets.all, "set"))
+   end
    print(("coverage    %s of %d components%s in the last %g h"):format(
-      report.percent(answer.coverage), answer.components - hidden, hidden > 0
-      and (" and %s of links"):format(report.count(sets.all, "set")) or "", answer.coverage_h))
+      report.percent(answer.coverage), answer.components - hidden, of_sets, answer.coverage_h))
    for _, f in ipairs(answer.fabrics or {}) do
       report.wrap(("%s: %s of %d on %s"):format(f.name, report.percent(f.coverage), f.components,
          report.count(f.nodes, "node")), (" "):rep(12), (" "):rep(14))
@@ -102,8 +117,8 @@ end
 
 local function print_learned(answer)
    for i, r in ipairs(answer.learned or {}) do
-      report.wrap(("%s: %s"):format(r.class, report.learned(r)), i == 1 and "learned     "
-         or (" "):rep(12), (" "):rep(14))
+      report.wrap(("%s: %s"):format(r.class, report.learned(r)),
+         ("%-12s"):format(report.text_if(i == 1, "learned")), (" "):rep(14))
    end
 end
 
@@ -115,9 +130,12 @@ local function print_server(answer, say)
          report.count(q.rows, "row"), report.bytes(q.bytes), report.ago(q.since, answer.now)))
    end
    if q and q.refused + q.left_out > 0 then
-      say("refused", ("%s by the database, set aside in queue/refused.rows%s"):format(
-         report.count(q.refused + q.left_out, "row"), q.left_out > 0 and
-         (", %d found no room"):format(q.left_out) or ""))
+      local text = ("%s by the database, set aside in queue/refused.rows"):format(
+         report.count(q.refused + q.left_out, "row"))
+      if q.left_out > 0 then
+         text = ("%s, %d found no room"):format(text, q.left_out)
+      end
+      say("refused", text)
    end
 end
 
@@ -133,7 +151,7 @@ local function refused_clocks(list)
    local texts = {}
    for i, r in ipairs(list) do
       texts[i] = ("%s (%d s %s)"):format(r.node, math.abs(r.behind_s),
-         r.behind_s > 0 and "behind" or "ahead")
+         report.text_if(r.behind_s > 0, "behind", "ahead"))
    end
    return texts[1] and "MUNGE refuses what these send, since their clocks are off: " ..
       report.some(texts, CLOCKS)
@@ -143,7 +161,7 @@ end
 local function print_attackers(answer, say)
    for _, f in ipairs(answer.floods or {}) do
       say("flood", ("%s%s: %s refused since %s, the last %s: %s"):format(f.from,
-         f.node and (" (%s)"):format(f.node) or "", report.count(f.count, "message"),
+         report.text_with(" (", f.node, ")"), report.count(f.count, "message"),
          report.ago(f.since, answer.now), report.ago(f.time, answer.now), f.why))
    end
    for _, e in ipairs(answer.endpoints or {}) do
@@ -152,18 +170,20 @@ local function print_attackers(answer, say)
    for _, c in ipairs(answer.claims or {}) do
       say("invented", ("%s named %s that Slurm does not have there, the last %d, %s%s"):format(
          c.node, report.count(c.denied, "job"), c.last, report.ago(c.time, answer.now),
-         c.shared > 0 and ("; its word kept it out of %s"):format(report.count(c.shared, "check"))
-         or ""))
+         report.text_if(c.shared > 0,
+         "; its word kept it out of " .. report.count(c.shared, "check"))))
    end
 end
 
 -- Where a port of root's is anybody's.
 local function say_open_ports(answer)
    local p = answer.open_ports or { count = 0, names = {} }
-   local rest = p.count - #p.names
-   return p.count > 0 and ("users may call from ports below 1024 on %s%s: there a port tells " ..
+   if p.count <= 0 then
+      return nil
+   end
+   return ("users may call from ports below 1024 on %s%s: there a port tells " ..
       "nothing of root (sysctl net.ipv4.ip_unprivileged_port_start)"):format(
-      table.concat(p.names, ", "), rest > 0 and (" and %d more"):format(rest) or "") or nil
+      table.concat(p.names, ", "), more_than(p.count, #p.names))
 end
 
 local function print_troubles(answer)
@@ -189,13 +209,16 @@ local function print_troubles(answer)
 end
 
 local function print_fabric(answer)
-   local f = answer.fabric
-   if f then
-      print("fabric      " .. (f.error and "cannot be swept: " .. f.error or f.swept
-         and ("swept %s, %d nodes, %d links%s"):format(report.ago(f.swept, answer.now), f.nodes,
-            f.links, f.incomplete and ", not complete: " .. f.incomplete or "")
-         or "not swept yet"))
+   local f, text = answer.fabric, "not swept yet"
+   if not f then
+      return
+   elseif f.error then
+      text = "cannot be swept: " .. f.error
+   elseif f.swept then
+      text = ("swept %s, %d nodes, %d links%s"):format(report.ago(f.swept, answer.now), f.nodes,
+         f.links, report.text_with(", not complete: ", f.incomplete))
    end
+   print("fabric      " .. text)
 end
 
 local function print_logs(answer)

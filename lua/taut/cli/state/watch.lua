@@ -5,6 +5,7 @@ local loop = require "taut.loop"
 local report = require "taut.report"
 local status = require "taut.cli.state.status"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 
 local watch = { summary = "taut status, live.", has_json = false }
 
@@ -15,14 +16,12 @@ local HOME, REST, DOWN = "\27[H", "\27[K", "\27[J"
 function watch.setup(parser)
    parser:option("-n --interval"):description "Seconds between two looks (5)."
       :argname "<seconds>":default "5":convert(function(text)
-         local n = tonumber(text)
-         return n and n >= 1 and n <= 3600 and n or nil,
+         return tables.within(tonumber(text), 1, 3600),
             ("--interval: expected seconds from 1 to 3600, got %s"):format(text)
       end)
    parser:option("--times"):description "Look so often, then end.":argname "<n>"
       :convert(function(text)
-         local n = math.tointeger(tonumber(text))
-         return n and n >= 1 and n or nil,
+         return tables.within(math.tointeger(tonumber(text)), 1, math.huge),
             ("--times: expected a whole number from 1 on, got %s"):format(text)
       end)
 end
@@ -37,7 +36,10 @@ local function lines_of(fn, ...)
    end)
    local ok, err = pcall(fn, ...)
    rawset(_G, "print", plain)
-   return ok and lines or { tostring(err) }
+   if ok then
+      return lines
+   end
+   return { tostring(err) }
 end
 
 -- Where a look stands against the one before.
@@ -55,8 +57,10 @@ end
 
 local function take_look(args, before)
    local s, err, unanswered = ask.request(args, "status", {}, TIMEOUT_MS)
-   if not s then
-      return nil, { os.date "%H:%M:%S", unanswered and ask.unanswered(args, err) or err }
+   if not s and unanswered then
+      return nil, { os.date "%H:%M:%S", ask.unanswered(args, err) }
+   elseif not s then
+      return nil, { os.date "%H:%M:%S", err }
    end
    s = ask.plain(s)
    local lines = lines_of(status.show, s)
@@ -69,9 +73,12 @@ end
 local function draw_lines(lines)
    local rows = sys.rows()
    local out = { HOME }
-   local most = #lines > rows and rows - 1 or #lines
+   local most = #lines
+   if most > rows then
+      most = rows - 1
+   end
    for i = 1, most do
-      out[#out + 1] = report.cut(lines[i]) .. REST .. (i < rows and "\n" or "")
+      out[#out + 1] = report.cut(lines[i]) .. REST .. report.text_if(i < rows, "\n")
    end
    if most < #lines then
       out[#out + 1] = ("… %d lines more: taut status"):format(#lines - most) .. REST
@@ -90,7 +97,7 @@ local function show_each(args, show)
    local code = 0
    local function next_turn()
       local now, lines = take_look(args, s)
-      s, code = now or s, now and 0 or 1
+      s, code = now or s, tables.one_if(not now)
       times = times + 1
       if not show(lines) or times == args.times then
          return loop.stop()

@@ -30,9 +30,10 @@ local function print_head(job)
    end
    if job.state == "ended" then
       words[#words + 1] = ("%s %s"):format(job.result or "ended", format_time(job.ended))
+   elseif job.state == "pending" then
+      words[#words + 1] = "pending"
    else
-      words[#words + 1] = job.state == "pending" and "pending" or "running since " ..
-         format_time(job.begin)
+      words[#words + 1] = "running since " .. format_time(job.begin)
    end
    if job.sent then
       words[#words + 1] = ("moved %s"):format(report.bytes(job.sent + (job.received or 0)))
@@ -52,7 +53,9 @@ local function finding_title(finding)
    end
    local words = { finding.hi_s and report.lost_time(finding.lo_s or 0, finding.hi_s) }
    words[#words + 1] = finding.how
-   words[#words + 1] = finding.sure and "confidence " .. finding.sure or nil
+   if finding.sure then
+      words[#words + 1] = "confidence " .. finding.sure
+   end
    return name .. ": " .. table.concat(words, ", ")
 end
 
@@ -76,7 +79,10 @@ end
 ---------------------------------------------------------------- those that lost most
 
 local function format_hours(seconds)
-   return seconds >= 360000 and ("%.0f"):format(seconds / 3600) or ("%.2f"):format(seconds / 3600)
+   if seconds >= 360000 then
+      return ("%.0f"):format(seconds / 3600)
+   end
+   return ("%.2f"):format(seconds / 3600)
 end
 
 local function print_slow(answer)
@@ -120,9 +126,11 @@ local function split_label(text)
 end
 
 function why.run(args)
-   if args.slow and args.job or args.since and not args.slow then
-      report.complain(args.since and not args.slow and "--since goes with --slow"
-         or "--slow tells of all jobs: leave out the number")
+   if args.since and not args.slow then
+      report.complain "--since goes with --slow"
+      return 2
+   elseif args.slow and args.job then
+      report.complain "--slow tells of all jobs: leave out the number"
       return 2
    elseif args.slow then
       return show_slow(args)
@@ -132,8 +140,11 @@ function why.run(args)
       report.complain(("%s: expected a job such as 1234, 1234_7 or 1234+1"):format(args.job))
       return 2
    end
-   local id = math.tointeger(tonumber(job))
-   local d, code = ask.tautd(args, "why", { job = id, label = not id and job or nil })
+   local id, label = math.tointeger(tonumber(job)), nil
+   if not id then
+      label = job
+   end
+   local d, code = ask.tautd(args, "why", { job = id, label = label })
    if not d then
       return code
    end

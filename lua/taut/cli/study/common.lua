@@ -7,8 +7,10 @@ local machine = require "taut.study.machine"
 local pattern = require "taut.place.pattern"
 local scene = require "taut.cli.topology.scene"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 local terminal = require "taut.report"
 local time = require "taut.study.time"
+local whole = require "taut.cli.whole"
 local work = require "taut.study.work"
 
 local common = {}
@@ -48,17 +50,14 @@ function common.some_percent(text)
    return n, err
 end
 
-function common.whole(least, most)
-   return function(text)
-      local n = math.tointeger(tonumber(text))
-      return n and n >= least and n <= most and n or nil,
-         ("expected a whole number from %d to %d, got %s"):format(least, most, text)
-   end
-end
+common.whole = whole
 
 function common.above_zero(text)
    local n = tonumber(text)
-   return n and n > 0 and n < math.huge and n or nil, "expected a number above 0, got " .. text
+   if n and n > 0 and n < math.huge then
+      return n
+   end
+   return nil, "expected a number above 0, got " .. text
 end
 
 --- A motif's text; it is read when the machine is known.
@@ -139,9 +138,16 @@ local function words_of(argv)
    while i <= #argv do
       local name = argv[i]:match "^(%-%-[^=]+)=" or argv[i]:match "^%-j" or argv[i]
       local values = HOW[name] or OUTPUT[name] or 0
-      local last = i + (argv[i] == name and values or 0)
-      table.move(argv, i, math.min(last, #argv), 1 + (OUTPUT[name] and #output or #words),
-         not HOW[name] and (OUTPUT[name] and output or words) or {})
+      local last, list = i, words
+      if argv[i] == name then
+         last = i + values
+      end
+      if OUTPUT[name] then
+         list = output
+      end
+      if not HOW[name] then
+         table.move(argv, i, math.min(last, #argv), #list + 1, list)
+      end
       i = last + 1
    end
    return words, output
@@ -176,15 +182,20 @@ function common.solve(args, tasks, solve)
    end
    if type(done) == "table" then
       return done
+   elseif done then
+      return nil, 0
    end
-   return nil, done and 0 or common.fail(err)
+   return nil, common.fail(err)
 end
 
 --- Say what is wrong.
 -- @return the exit status
 function common.fail(err)
    terminal.complain("study: ", err)
-   return err:find "^%-%-" and 2 or 1 -- what an option says is wrong
+   if err:find "^%-%-" then
+      return 2 -- what an option says is wrong
+   end
+   return 1
 end
 
 ---------------------------------------------------------------- the machine
@@ -192,7 +203,10 @@ end
 -- Constants, and a sentence that says where they come from.
 local function constants(opened, args)
    local start = { flops = args.flops or time.usual.flops, b = time.usual.b,
-      message_s = args.message_us and args.message_us * 1e-6 or time.usual.message_s }
+      message_s = time.usual.message_s }
+   if args.message_us then
+      start.message_s = args.message_us * 1e-6
+   end
    if not args.calibrate then
       opened.waits = args.hottest
       return start, ("Assumed: %.3g flop/s a rank, %.3g us a message; --calibrate fits them.")
@@ -216,7 +230,8 @@ local function constants(opened, args)
    return c, ("Fitted to %d points of %s: %.3g flop/s a rank, %.3g us a message, b = %.3g, " ..
       "ranks wait for the %s; mean error %.1f %%, largest %.1f %%."):format(c.points,
       args.calibrate, c.flops, c.message_s * 1e6, c.b,
-      c.waits and "slowest way" or "mean of their messages", c.error * 100, c.worst * 100)
+      terminal.text_if(c.waits, "slowest way", "mean of their messages"), c.error * 100,
+      c.worst * 100)
 end
 
 --- Open a machine.
@@ -227,7 +242,23 @@ function common.machine(args)
    if found then
       m, err = machine.new(found.topo, { inside = args.inside })
    end
-   return m, m and found or err
+   if m then
+      return m, found
+   end
+   return nil, err
+end
+
+--- What is known to be slow or failed, of a scene: map component → share; nil where nothing is.
+function common.known_left(found)
+   if next(found.left) then
+      return found.left
+   end
+   return nil
+end
+
+-- A list with something in it, as options have it; nil for an empty one and for none.
+local function list_or_nil(list)
+   return list and tables.unless_empty(list)
 end
 
 --- Open what is to be studied.
@@ -238,22 +269,25 @@ function common.open(args, default)
    if not m then
       return nil, found
    end
-   m.threads = (args.part or args.jobs) and 1 or nil -- others have their own parts
+   m.threads = nil
+   if args.part or args.jobs then
+      m.threads = 1 -- others have their own parts
+   end
    local c, note = constants(m, args)
    if not c then
       return nil, note
    end
-   local patterns = args.pattern and #args.pattern > 0 and args.pattern or { default }
-   return { machine = m, known = next(found.left) and found.left or nil, c = c,
+   return { machine = m, known = common.known_left(found), c = c,
       notes = { ("%s: %d nodes, %d links; ways by %s."):format(found.path, #m.topo.nodes,
          #m.topo.components - m.topo.first_link + 1, m.level), note, found.note },
-      per_node = args.ntasks_per_node or 1, patterns = patterns, path = found.path }
+      per_node = args.ntasks_per_node or 1, patterns = list_or_nil(args.pattern) or { default },
+      path = found.path }
 end
 
 --- Links that may fail, by --kind.
 -- @return as Machine:links
 function common.links(studied, args)
-   return studied.machine:links(args.kind and #args.kind > 0 and args.kind or nil)
+   return studied.machine:links(list_or_nil(args.kind))
 end
 
 --- Nodes of --nodelist; all without it.
@@ -273,7 +307,8 @@ function common.nodes(studied, list)
    for i, name in ipairs(names) do
       nodes[i] = studied.machine.topo.node_id[name]
       if not nodes[i] or seen[name] then
-         return nil, ("--nodelist: %s '%s'"):format(seen[name] and "twice" or "no node", name)
+         return nil, ("--nodelist: %s '%s'"):format(terminal.text_if(seen[name], "twice",
+            "no node"), name)
       end
       seen[name] = true
    end

@@ -5,6 +5,7 @@ local json = require "taut.json"
 local mix = require "taut.cli.study.mix"
 local pattern = require "taut.place.pattern"
 local report = require "taut.cli.study.report"
+local tables = require "taut.base.tables"
 local terminal = require "taut.report"
 
 local command = {
@@ -40,13 +41,23 @@ function command.setup(parser)
    report.setup(parser)
 end
 
+-- A pattern with another size of its messages; "": its own.
+local function with_bytes(text, size)
+   if size == "" then
+      return text
+   end
+   local before = ":"
+   if text:find ":" then
+      before = terminal.text_if(not text:match ":bytes=[^,]*$", ",")
+   end
+   return text:gsub(",?bytes=[^,]*", ""):gsub(":,", ":") .. before .. "bytes=" .. size
+end
+
 local function patterns_of(studied, args)
    local list = {}
    for _, p in ipairs(studied.patterns) do
       for size in ((args.bytes or "") .. ","):gmatch "([^,]*)," do
-         list[#list + 1] = size == "" and p or p:gsub(",?bytes=[^,]*", ""):gsub(":,", ":") ..
-            (p:find ":" and not p:match ":bytes=[^,]*$" and "," or p:find ":" and "" or ":") ..
-            "bytes=" .. size
+         list[#list + 1] = with_bytes(p, size)
       end
    end
    return list
@@ -58,7 +69,9 @@ local function with_full(shares)
    for i, v in ipairs(shares) do
       list[i], has = v, has or v == 1
    end
-   list[#list + 1] = not has and 1 or nil
+   if not has then
+      list[#list + 1] = 1
+   end
    table.sort(list)
    return list
 end
@@ -68,7 +81,7 @@ local function report_of(studied, options, rows, note)
       heads = { "MOTIF", ">INJECTION" }, rows = {}, csv = { heads = { "pattern", "links",
       "injection", "ratio" }, rows = {} }, curves = { x = "speed of the links, %",
       y = "times as long", series = {} }, footer = { "Time relative to full speed." } }
-   R.footer[2] = note ~= "" and note or nil
+   R.footer[2] = tables.unless_blank(note)
    for _, share in ipairs(options.shares) do
       R.heads[#R.heads + 1] = (">LINKS %g%%"):format(share * 100)
    end
@@ -79,9 +92,11 @@ local function report_of(studied, options, rows, note)
       if not line then
          line = { r.pattern, ("%g%%"):format(r.inject * 100) }
          at[key], R.rows[#R.rows + 1] = line, line
-         R.curves.series[#R.curves.series + 1] = { points = {}, name = r.pattern ..
-            (r.inject < 1 and (", inject %g%%"):format(r.inject * 100) or "") }
-         line.series = R.curves.series[#R.curves.series]
+         line.series = { points = {}, name = r.pattern }
+         if r.inject < 1 then
+            line.series.name = ("%s, inject %g%%"):format(r.pattern, r.inject * 100)
+         end
+         R.curves.series[#R.curves.series + 1] = line.series
       end
       line[#line + 1] = ("%.3f"):format(r.ratio)
       table.insert(line.series.points, { r.links * 100, r.ratio })

@@ -33,13 +33,15 @@ end
 
 -- What limits only how much is under way.
 local function elsewhere_in_words(result)
+   if result.best >= 1 then
+      return nil
+   end
    local list = {}
    for i, v in ipairs(inject.variables(result.best)) do
       list[i - 1] = ("%s=%s (%s)"):format(v.name, v.value, v.what)
    end
-   return result.best < 1
-      and ("Elsewhere limits of what is under way, to try first with taut study " ..
-      "run: %s."):format(table.concat(list, ", ")) or nil
+   return ("Elsewhere limits of what is under way, to try first with taut study run: %s."):format(
+      table.concat(list, ", "))
 end
 
 local function report_of(studied, text, result)

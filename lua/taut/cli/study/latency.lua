@@ -3,6 +3,7 @@ local common = require "taut.cli.study.common"
 local json = require "taut.json"
 local latency = require "taut.study.latency"
 local report = require "taut.cli.study.report"
+local tables = require "taut.base.tables"
 
 local command = {
    summary = "Latency by how much nodes send, all to random others, with cables out.",
@@ -26,7 +27,11 @@ end
 local function tasks_of(shares, seeds)
    local list = {}
    for _, share in ipairs(shares) do
-      for seed = 1, share == 0 and 1 or seeds do
+      local last = seeds
+      if share == 0 then
+         last = 1
+      end
+      for seed = 1, last do
          list[#list + 1] = { key = ("%g|%d"):format(share, seed), share = share, seed = seed }
       end
    end
@@ -46,10 +51,11 @@ end
 
 -- Mean over seeds; a load is saturated where it is in any of them.
 local function curve_of(share, tasks, results)
-   local out, seeds = {}, 0
-   for _, task in ipairs(tasks) do
-      seeds = seeds + (task.share == share and 1 or 0)
-      for i, p in ipairs(task.share == share and results[task.key] or {}) do
+   local out = {}
+   local own = tables.filter(tasks, function(task) return task.share == share end)
+   local seeds = #own
+   for _, task in ipairs(own) do
+      for i, p in ipairs(results[task.key] or {}) do
          local o = out[i] or { load = p.load, sum = 0, least = math.huge, most = 0, full = 0 }
          out[i] = o
          if p.latency_s then
@@ -61,9 +67,24 @@ local function curve_of(share, tasks, results)
       end
    end
    for _, o in ipairs(out) do
-      o.latency_s, o.saturated = o.full < seeds and o.sum / (seeds - o.full) or nil, o.full / seeds
+      o.saturated = o.full / seeds
+      if o.full < seeds then
+         o.latency_s = o.sum / (seeds - o.full)
+      end
    end
    return out
+end
+
+-- A point in a table: microseconds, with a star where it was full in some draws.
+local function point_text(point)
+   if not point.latency_s then
+      return "full"
+   end
+   local text = ("%.3f"):format(point.latency_s * 1e6)
+   if point.saturated > 0 then
+      text = text .. "*"
+   end
+   return text
 end
 
 local function report_of(path, model, shares, curves)
@@ -78,11 +99,12 @@ local function report_of(path, model, shares, curves)
       local series = { name = ("%g%% out"):format(share * 100), points = {} }
       for i, p in ipairs(curves[k]) do
          R.rows[i] = R.rows[i] or { ("%g%%"):format(p.load * 100) }
-         R.rows[i][k + 1] = p.latency_s and ("%.3f%s"):format(p.latency_s * 1e6, p.saturated > 0 and
-            "*" or "") or "full"
+         R.rows[i][k + 1] = point_text(p)
          R.csv.rows[#R.csv.rows + 1] = { share, p.load, p.latency_s, p.saturated }
-         series.points[#series.points + 1] = p.latency_s and p.saturated == 0 and { p.load * 100,
-            p.latency_s * 1e6, p.least * 1e6, p.most * 1e6 } or nil
+         if p.latency_s and p.saturated == 0 then
+            series.points[#series.points + 1] = { p.load * 100, p.latency_s * 1e6, p.least * 1e6,
+               p.most * 1e6 }
+         end
       end
       R.curves.series[k] = series
       R.data.curves[k] = { failed = share, points = json.array(curves[k]) }
@@ -96,18 +118,23 @@ function command.run(args)
    if m then
       may, err = common.links({ machine = m }, args)
    end
-   if not may then
-      return common.fail(m and err or found)
+   if not m then
+      return common.fail(found)
+   elseif not may then
+      return common.fail(err)
    end
    local shares, curves = args.failed or { 0, 0.1, 0.2, 0.3 }, {}
-   local tasks, known = tasks_of(shares, args.seeds or 8), next(found.left) and found.left or nil
+   local tasks, known = tasks_of(shares, args.seeds or 8), common.known_left(found)
    local results, status = common.solve(args, tasks, function(task)
       return solve_links(m, task, args, known, may)
    end)
-   for k, share in ipairs(results and shares or {}) do
+   if not results then
+      return status
+   end
+   for k, share in ipairs(shares) do
       curves[k] = curve_of(share, tasks, results)
    end
-   return results and report.give(report_of(found.path, m, shares, curves), args) or status
+   return report.give(report_of(found.path, m, shares, curves), args)
 end
 
 return command

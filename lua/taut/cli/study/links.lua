@@ -33,22 +33,33 @@ function command.setup(parser)
 end
 
 local function cell_text(cell)
-   return cell.mean and ("%.2f±%.1f"):format(cell.mean, cell.sd) or "no way"
+   if cell.mean then
+      return ("%.2f±%.1f"):format(cell.mean, cell.sd)
+   end
+   return "no way"
 end
 
 -- Seeds in which some messages have no way, as a line below; nil where all have one.
 local function lost_line(row)
    local line, any = { "  no way", "", "" }, false
    for i, cell in ipairs(row.cells) do
-      line[i + 3] = cell.unroutable > 0 and ("%.0f%%"):format(cell.unroutable * 100) or ""
-      any = any or cell.unroutable > 0
+      line[i + 3] = ""
+      if cell.unroutable > 0 then
+         line[i + 3], any = ("%.0f%%"):format(cell.unroutable * 100), true
+      end
    end
-   return any and line or nil
+   if any then
+      return line
+   end
+   return nil
 end
 
 local function row_label(row, spec)
-   return ("%s, %s%s"):format(row.pattern, terminal.count(row.jobs, "job"),
-      #spec.speeds > 1 and (", %g%%"):format(row.speed * 100) or "")
+   local label = ("%s, %s"):format(row.pattern, terminal.count(row.jobs, "job"))
+   if #spec.speeds > 1 then
+      label = ("%s, %g%%"):format(label, row.speed * 100)
+   end
+   return label
 end
 
 local function example_of(rows)
@@ -62,8 +73,11 @@ local function example_of(rows)
 end
 
 local function report_of(studied, spec, rows)
-   local R = { title = spec.left and ("What slow links cost (%g%% of their speed)"):format(
-      spec.left * 100) or "What failed links cost", notes = studied.notes,
+   local title = "What failed links cost"
+   if spec.left then
+      title = ("What slow links cost (%g%% of their speed)"):format(spec.left * 100)
+   end
+   local R = { title = title, notes = studied.notes,
       heads = { "MOTIF", ">JOBS", ">SPEED" }, rows = {},
          csv = { heads = { "pattern", "jobs", "ranks", "speed", "share",
       "mean_percent", "sd", "least", "most", "unroutable", "seeds" }, rows = {} },
@@ -82,15 +96,19 @@ local function report_of(studied, spec, rows)
          R.csv.rows[#R.csv.rows + 1] = { row.pattern, row.jobs, row.ranks, row.speed,
             spec.shares[k], cell.mean, cell.sd, cell.least, cell.most, cell.unroutable,
             cell.seeds }
-         series.points[#series.points + 1] = cell.mean and { spec.shares[k] * 100, cell.mean,
-            cell.least, cell.most } or nil
+         if cell.mean then
+            series.points[#series.points + 1] = { spec.shares[k] * 100, cell.mean, cell.least,
+               cell.most }
+         end
       end
       R.rows[#R.rows + 1] = text
       R.rows[#R.rows + 1] = lost_line(row)
       table.insert(R.curves.series, series)
    end
    local pair = example_of(rows)
-   R.footer[#R.footer + 1] = pair and ("Without a way, for example: %s."):format(pair) or nil
+   if pair then
+      R.footer[#R.footer + 1] = ("Without a way, for example: %s."):format(pair)
+   end
    R.data = { machine = studied.path, level = studied.machine.level,
       shares = json.array(spec.shares),
       seeds = spec.seeds, left = spec.left or 0, constants = studied.c, rows = json.array(rows) }
@@ -103,7 +121,11 @@ local function spec_of(studied, args)
       return nil, note
    end
    studied.notes[#studied.notes + 1] = note
-   return { patterns = studied.patterns, jobs = real and { #real } or args.split or { 1 },
+   local counts = args.split or { 1 }
+   if real then
+      counts = { #real }
+   end
+   return { patterns = studied.patterns, jobs = counts,
       real = real,
       speeds = args.speed or { 1 }, seeds = args.seeds or 8, shares = args.failed or links.shares,
       left = args.slow, per_node = studied.per_node, ranks = args.ranks, shape = args.shape,

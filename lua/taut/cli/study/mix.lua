@@ -36,9 +36,11 @@ local function lay_out(studied, list, out)
    elseif #list == 0 then
       return nil, "no job of two nodes or more: nothing loads the network (--split, --trace)"
    end
-   return mix.layout(studied.machine, list, studied.per_node),
-      ("%d jobs of two nodes or more%s."):format(#list, out > 0
-      and (", %d others left out"):format(out) or "")
+   local text = ("%d jobs of two nodes or more"):format(#list)
+   if out > 0 then
+      text = ("%s, %d others left out"):format(text, out)
+   end
+   return mix.layout(studied.machine, list, studied.per_node), text .. "."
 end
 
 local function running_jobs(studied, args)
@@ -77,7 +79,17 @@ local function jobs_alike(studied, args)
          per_node = studied.per_node,
          seed = 1 })
    end
-   return list, list and ("%d alike jobs of %d ranks."):format(#list, list[1].ranks) or err
+   if not list then
+      return nil, err
+   end
+   return list, ("%d alike jobs of %d ranks."):format(#list, list[1].ranks)
+end
+
+local function jobs_of_args(studied, args)
+   if args.trace then
+      return jobs_of_trace(studied, args)
+   end
+   return of_store(studied, args)
 end
 
 --- The machine's real jobs, where an option asks for them.
@@ -88,7 +100,7 @@ function command.real(studied, args)
    if args.running then
       list, note = running_jobs(studied, args)
    elseif args.trace or args.stored then
-      list, note = (args.trace and jobs_of_trace or of_store)(studied, args)
+      list, note = jobs_of_args(studied, args)
       if list then
          list, note = lay_out(studied, mix.place(studied.machine, mix.at(list, args.at)))
       end
@@ -104,7 +116,11 @@ end
 function command.jobs(studied, args, usual)
    local list, note = command.real(studied, args)
    if list == nil then
-      list, note = (args.split and jobs_alike or usual or running_jobs)(studied, args)
+      local jobs_of = usual or running_jobs
+      if args.split then
+         jobs_of = jobs_alike
+      end
+      list, note = jobs_of(studied, args)
    end
    if list then
       studied.notes[#studied.notes + 1] = note

@@ -65,8 +65,11 @@ local function report_of(studied, days, list, rate)
       "failed", "days", "early", "late" }, rows = {} }, curves = curve.of_failures(list) }
    for i, o in ipairs(days) do
       local text, spread = days_in_words(o)
-      R.rows[i] = { ("%g%%"):format(o.limit * 100), o.failed and ("%.0f"):format(o.failed) or "-",
-         text, spread }
+      local failed = "-"
+      if o.failed then
+         failed = ("%.0f"):format(o.failed)
+      end
+      R.rows[i] = { ("%g%%"):format(o.limit * 100), failed, text, spread }
       R.csv.rows[i] = { o.limit, o.failed, o.days, o.early, o.late }
    end
    R.data = { machine = studied.path, per_day = rate, limits = json.array(days),

@@ -27,7 +27,7 @@ function command.setup(parser)
 end
 
 local function names_of_step(topo, step)
-   return topo.components[step.component] .. (step.back and " and back" or "")
+   return topo.components[step.component] .. terminal.text_if(step.back, " and back")
 end
 
 local function steps_table(studied, page, order)
@@ -56,11 +56,11 @@ local function add_footer(page, order, busy, list, pays, args)
    end
    if list then
       local last = pays or list[#list]
-      page.footer[#page.footer + 1] = (pays
-         and "A maintenance of %g node-hours pays after %d more " ..
-         "failed cables: then %.1f node-hours a day are lost." or "A maintenance of %g " ..
-         "node-hours does not pay with %d more failed cables: %.1f node-hours a day."):format(
-         args.maintenance, last.failed, last.lost_per_day)
+      local form = terminal.text_if(pays, "A maintenance of %g node-hours pays after %d more " ..
+         "failed cables: then %.1f node-hours a day are lost.", "A maintenance of %g " ..
+         "node-hours does not pay with %d more failed cables: %.1f node-hours a day.")
+      page.footer[#page.footer + 1] = form:format(args.maintenance, last.failed,
+         last.lost_per_day)
    end
 end
 

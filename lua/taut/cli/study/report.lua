@@ -8,6 +8,7 @@ local curve = require "taut.study.curve"
 local json = require "taut.json"
 local save = require "taut.report.save"
 local svg = require "taut.report.svg"
+local tables = require "taut.base.tables"
 local terminal = require "taut.report"
 local common = require "taut.cli.topology.common"
 
@@ -15,10 +16,10 @@ local report = {}
 
 -- RFC 4180; a text that a spreadsheet would take for a formula gets an apostrophe before it.
 local function csv_field(value)
-   if value == nil then
+   if value == nil or value ~= value then
       return ""
    elseif math.type(value) == "float" then
-      return value == value and ("%.8g"):format(value) or ""
+      return ("%.8g"):format(value)
    elseif type(value) ~= "string" then
       return tostring(value)
    end
@@ -26,7 +27,10 @@ local function csv_field(value)
    if value:find "^[=+@-]" then
       value = "'" .. value
    end
-   return value:find '[",]' and '"' .. value:gsub('"', '""') .. '"' or value
+   if value:find '[",]' then
+      return '"' .. value:gsub('"', '""') .. '"'
+   end
+   return value
 end
 
 --- @return text
@@ -51,7 +55,7 @@ local STYLE = "body{font:15px/1.5 sans-serif;max-width:60em;margin:2em auto;padd
 local function html_cells(tag, page, row)
    local parts = {}
    for i, h in ipairs(page.heads) do
-      local class = h:sub(1, 1) == ">" and ' class="n"' or ""
+      local class = terminal.text_if(h:sub(1, 1) == ">", ' class="n"')
       parts[i] = ("<%s%s>%s</%s>"):format(tag, class, svg.escape((row[i]:gsub("^>", ""))), tag)
    end
    return "<tr>" .. table.concat(parts) .. "</tr>"
@@ -115,7 +119,9 @@ end
 function report.give(page, args)
    local wrong = {}
    local function note_written(ok, err)
-      wrong[#wrong + 1] = not ok and err or nil
+      if not ok then
+         wrong[#wrong + 1] = err
+      end
    end
    if args.csv then
       note_written(save.text(args.csv, report.csv(page)))
@@ -139,7 +145,7 @@ function report.give(page, args)
    for _, err in ipairs(wrong) do
       terminal.complain("study: ", err)
    end
-   return #wrong == 0 and 0 or 1
+   return tables.one_if(#wrong > 0)
 end
 
 return report

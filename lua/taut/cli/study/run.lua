@@ -3,6 +3,7 @@ local common = require "taut.cli.study.common"
 local json = require "taut.json"
 local report = require "taut.cli.study.report"
 local run = require "taut.study.run"
+local terminal = require "taut.report"
 
 local command = {
    summary = "Run a program several times, nodes or links at a share of their speed.",
@@ -40,10 +41,14 @@ local function report_of(args, shares, curve)
       R.curves.series[1].points[i] = { p.share * 100, p.mean, p.mean - p.sd, p.mean + p.sd }
    end
    local best = curve.best
-   R.footer = { best.share < curve.full.share and ("Fastest at %g%%: %.1f %% less than at %g%%%s.")
-      :format(best.share * 100, (1 - best.mean / curve.full.mean) * 100, curve.full.share * 100,
-      best.mean + best.sd < curve.full.mean - curve.full.sd and "" or
-      ", within the spread of both") or "Fastest at the largest share." }
+   local full = curve.full
+   R.footer = { "Fastest at the largest share." }
+   if best.share < full.share then
+      local is_clear = best.mean + best.sd < full.mean - full.sd
+      R.footer[1] = ("Fastest at %g%%: %.1f %% less than at %g%%%s."):format(best.share * 100,
+         (1 - best.mean / full.mean) * 100, full.share * 100,
+         terminal.text_if(not is_clear, ", within the spread of both"))
+   end
    R.data = { words = json.array(args.words), shares = json.array(shares),
       points = json.array(curve.points), best = best.share }
    return R
@@ -51,8 +56,12 @@ end
 
 function command.run(args)
    local shares = args.share or { 0.5, 0.6, 0.7, 0.8, 0.9, 1 }
+   local variable = args.set
+   if not args.before then
+      variable = variable or "APRUN_BALANCED_INJECTION"
+   end
    local curve, err = run.curve(args.words, { shares = shares, times = args.times or 5,
-      variable = args.set or not args.before and "APRUN_BALANCED_INJECTION" or nil,
+      variable = variable,
       before = args.before, say = function(text) io.stderr:write("taut: ", text, "\n") end })
    if not curve then
       return common.fail(err)

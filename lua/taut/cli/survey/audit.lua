@@ -6,6 +6,7 @@ local launch = require "taut.survey.launch"
 local progress = require "taut.report.progress"
 local report = require "taut.report"
 local step = require "taut.survey.step"
+local tables = require "taut.base.tables"
 local wire = require "taut.wire"
 
 local audit = { summary = "Measure every link: srun -X --ntasks-per-node=1 taut audit." }
@@ -25,8 +26,7 @@ function audit.setup(parser)
    parser:option("--limit"):description(
       "With --all: minutes that the job may take (default: as it is likely to).")
       :argname "<min>":convert(function(text)
-         local min = math.tointeger(tonumber(text))
-         return min and min >= 1 and min <= 1440 and min or nil,
+         return tables.within(math.tointeger(tonumber(text)), 1, 1440),
             ("--limit: expected 1 to 1440 minutes, got %s"):format(text)
       end)
    parser:option("--at"):description(
@@ -34,8 +34,7 @@ function audit.setup(parser)
    parser:flag("--solo"):description "No shared tests: each link by one pair of nodes only."
    parser:option("--time"):description "One test lasts so long (default: survey.test_ms)."
       :argname "<ms>":convert(function(text)
-         local ms = math.tointeger(tonumber(text))
-         return ms and ms >= wire.TEST_MIN_MS and ms <= wire.TEST_MAX_MS and ms or nil,
+         return tables.within(math.tointeger(tonumber(text)), wire.TEST_MIN_MS, wire.TEST_MAX_MS),
             ("--time: expected %d to %d, got %s"):format(wire.TEST_MIN_MS, wire.TEST_MAX_MS, text)
       end)
    parser:option("--progress"):description "bar, lines or none (default: a bar on a terminal)."
@@ -46,8 +45,10 @@ end
 local function status_of(found)
    if #found.slow > 0 then
       return SLOW
+   elseif found.complete then
+      return 0
    end
-   return found.complete and 0 or INCOMPLETE
+   return INCOMPLETE
 end
 
 local function hold_checks(args)

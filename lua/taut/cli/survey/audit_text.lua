@@ -9,10 +9,14 @@ local function format_mb(bps)
    return ("%.2f"):format((bps or 0) / 1e6)
 end
 
+local function marked_if_again(text, result)
+   return text .. report.text_if(result.again, " (again)")
+end
+
 -- `n4 to n6, uplink, shared: 46.98 MB/s in 80 ms`.
 local function plain_line(result)
    local text = ("%s to %s, %s%s: "):format(result.src, result.dst, result.about,
-      result.mode == "S" and ", shared" or "")
+      report.text_if(result.mode == "S", ", shared"))
    if result.class == "void" then
       text = text .. "not measured: " .. (result.why or "no reason given")
    else
@@ -22,7 +26,7 @@ local function plain_line(result)
             format_mb(result.expected_Bps))
       end
    end
-   return result.again and text .. " (again)" or text
+   return marked_if_again(text, result)
 end
 
 --- One test: `n4 X+CE n6 (nid00004 to nid00006): 0.0800 seconds = 46.98 MB/sec`, as TopoBW has it,
@@ -46,14 +50,14 @@ function audit.line(result)
    if result.of then
       text = ("%s [one of %s]"):format(text, result.of)
    end
-   return result.again and text .. " (again)" or text
+   return marked_if_again(text, result)
 end
 
 local MODES = { E = "", S = "shared " }
 
 local function print_summary(list)
    for _, s in ipairs(list) do
-      local class = s.class == "--" and "same router" or s.class
+      local class = report.text_if(s.class == "--", "same router", s.class)
       print(("Bandwidth %s %smin: %s on %s max: %s on %s avg: %s"):format(class,
          MODES[s.mode] or "", format_mb(s.min_Bps), s.min_on, format_mb(s.max_Bps), s.max_on,
          format_mb(s.avg_Bps)))
@@ -62,8 +66,8 @@ end
 
 local function slow_lines(list)
    for _, s in ipairs(list) do
-      local other = #s["or"] > 0 and " or " .. table.concat(s["or"], " or ") or ""
-      print(("Slow: %s%s at %s: %s of %s MB/s, %s; %s"):format(s.component, other,
+      local names = table.concat({ s.component, table.unpack(s["or"]) }, " or ")
+      print(("Slow: %s at %s: %s of %s MB/s, %s; %s"):format(names,
          report.percent(s.left), format_mb(s.measured_Bps), format_mb(s.capacity_Bps),
          report.count(s.tests, "low test"), s.where))
    end
@@ -101,10 +105,12 @@ end
 
 --- "Against the audit of …": how many tests came out as before.
 function audit.compared(c)
-   local several = c.since and c.time - c.since > SAME_AUDIT_S
-   return ("Against %s: %s changed, %d as before"):format(
-      several and ("the audits of %s to %s"):format(clock_time(c.since), clock_time(c.time))
-         or "the audit of " .. clock_time(c.time), report.count(#c.changed, "measurement"), c.same)
+   local what = "the audit of " .. clock_time(c.time)
+   if c.since and c.time - c.since > SAME_AUDIT_S then
+      what = ("the audits of %s to %s"):format(clock_time(c.since), clock_time(c.time))
+   end
+   return ("Against %s: %s changed, %d as before"):format(what,
+      report.count(#c.changed, "measurement"), c.same)
 end
 
 local function print_comparison(comparison)
@@ -126,7 +132,7 @@ function audit.print(found, why)
    slow_lines(found.slow)
    for _, d in ipairs(found.doubtful) do
       print(("Doubtful: %s to %s%s: %s of %s MB/s, and it could not be measured again"):format(
-         d.src, d.dst, d.link and " by " .. d.link or "", format_mb(d.bw_Bps),
+         d.src, d.dst, report.text_with(" by ", d.link), format_mb(d.bw_Bps),
          format_mb(d.expected_Bps)))
    end
    for _, d in ipairs(found.dim) do
@@ -141,7 +147,7 @@ function audit.print(found, why)
       print(("Not measured: %d more"):format(found.unmeasured_count - #found.unmeasured))
    end
    print_comparison(found.compare)
-   print(("Audit%s: %s"):format(why and (" (" .. why .. ")") or "", audit.counts(found)))
+   print(("Audit%s: %s"):format(report.text_with(" (", why, ")"), audit.counts(found)))
 end
 
 return audit

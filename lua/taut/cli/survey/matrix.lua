@@ -4,6 +4,7 @@ local files = require "taut.survey.matrix.files"
 local launch = require "taut.survey.launch"
 local owner = require "taut.survey.matrix.owner"
 local step = require "taut.survey.step"
+local tables = require "taut.base.tables"
 local wire = require "taut.wire"
 
 local matrix = { summary = "Measure every pair of nodes: srun --ntasks-per-node=1 taut matrix.",
@@ -23,14 +24,12 @@ function matrix.setup(parser)
    parser:flag("--once"):description "Do not measure again what was slow."
    parser:option("--rail"):description "This interface of the nodes only, from 1 (default: all)."
       :argname "<n>":convert(function(text)
-         local k = math.tointeger(tonumber(text))
-         return k and k >= 1 and k <= wire.RAILS_MAX and k or nil,
+         return tables.within(math.tointeger(tonumber(text)), 1, wire.RAILS_MAX),
             ("--rail: expected 1 to %d, got %s"):format(wire.RAILS_MAX, text)
       end)
    parser:option("--time"):description "One test lasts so long (default: survey.matrix_ms)."
       :argname "<ms>":convert(function(text)
-         local ms = math.tointeger(tonumber(text))
-         return ms and ms >= wire.TEST_MIN_MS and ms <= wire.TEST_MAX_MS and ms or nil,
+         return tables.within(math.tointeger(tonumber(text)), wire.TEST_MIN_MS, wire.TEST_MAX_MS),
             ("--time: expected %d to %d, got %s"):format(wire.TEST_MIN_MS, wire.TEST_MAX_MS, text)
       end)
    parser:flag("--all"):description "On all idle nodes: Slurm is asked for them."
@@ -41,8 +40,7 @@ function matrix.setup(parser)
    parser:option("--limit"):description(
       "With --all: minutes that the job may take (default: as it is likely to).")
       :argname "<min>":convert(function(text)
-         local min = math.tointeger(tonumber(text))
-         return min and min >= 1 and min <= 1440 and min or nil,
+         return tables.within(math.tointeger(tonumber(text)), 1, 1440),
             ("--limit: expected 1 to 1440 minutes, got %s"):format(text)
       end)
    parser:option("--progress"):description "bar, lines or none (default: a bar on a terminal)."
@@ -84,8 +82,10 @@ local function on_idle(args)
    if not started then
       return code
    end
-   return o:finish(state.last, not state.last and
-      ("its step ended before the matrix did, exit status %d"):format(code) or nil)
+   if not state.last then
+      return o:finish(nil, ("its step ended before the matrix did, exit status %d"):format(code))
+   end
+   return o:finish(state.last)
 end
 
 function matrix.run(args)

@@ -5,6 +5,7 @@ local json = require "taut.json"
 local report = require "taut.report"
 local slurmconf = require "taut.slurm.conf"
 local common = require "taut.cli.topology.common"
+local tables = require "taut.base.tables"
 
 local command = { summary = "What in a topology cannot be right, or is worth a second look." }
 
@@ -73,10 +74,10 @@ function command.run(args, scene)
          report.wrap(note, "")
       end
       common.footer(scene, true)
-      report.wrap(("%s: %s"):format(scene.path, #list == 0 and "nothing to say" or
-         report.count(#list, "finding")), "")
+      report.wrap(("%s: %s"):format(scene.path, report.text_if(#list == 0, "nothing to say",
+         report.count(#list, "finding"))), "")
    end
-   return #list == 0 and 0 or 1
+   return tables.one_if(#list > 0)
 end
 
 return command

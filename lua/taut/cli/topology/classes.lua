@@ -43,13 +43,16 @@ function classes.run(args, scene)
    if #list > SHOWN and not args.all then
       print(("… and %d more classes (--all)"):format(#list - SHOWN))
    end
-   print(#list == 0 and "every component has routes of its own: tests can tell all apart" or
-      ("%d of %d components, in %s, cannot be told apart from others"):format(inside,
-         #topo.components, #list == 1 and "1 class" or #list .. " classes"))
+   if #list == 0 then
+      print "every component has routes of its own: tests can tell all apart"
+   else
+      print(("%d of %d components, in %s, cannot be told apart from others"):format(inside,
+         #topo.components, report.text_if(#list == 1, "1 class", #list .. " classes")))
+   end
    if unused and #unused > 0 then
       report.wrap(("no route uses %s: %s"):format(report.count(#unused, "component"),
          table.concat(names_of(topo, unused), " ", 1, math.min(#unused, 12)) ..
-         (#unused > 12 and " …" or "")), "")
+         report.text_if(#unused > 12, " …")), "")
    end
    common.say_learned(scene)
    common.footer(scene)

@@ -11,14 +11,26 @@ local WIDE = 79
 
 --- What an option takes that is a number of something.
 function common.whole(text)
-   local n = math.tointeger(tonumber(text))
-   return n and n > 0 and n or nil, "expected a whole number of at least 1, got " .. text
+   return tables.within(math.tointeger(tonumber(text)), 1, math.huge),
+      "expected a whole number of at least 1, got " .. text
+end
+
+--- The exit status after an error: 2 where an option is wrong.
+-- @param err text; one about an option begins with its name
+function common.status_of(err)
+   if err:find "^%-%-" then
+      return 2
+   end
+   return 1
 end
 
 --- Names of nodes as one host list, ascending.
 function common.nodes(topo, list)
    local names = tables.map(list, function(node) return topo.nodes[node] end)
-   return #names > 0 and hostlist.compress(names) or ""
+   if #names == 0 then
+      return ""
+   end
+   return hostlist.compress(names)
 end
 
 --- A text that has at most `most` columns; of a long name the port stays.
@@ -31,7 +43,10 @@ function common.cut(text, most)
    if port and #port < most - 1 then
       return common.cut(text:sub(1, -1 - #port) .. "~", most - #port) .. port
    end
-   return n and text:sub(1, utf8.offset(text, most) - 1) .. "~" or text:sub(1, most - 1) .. "~"
+   if n then
+      return text:sub(1, utf8.offset(text, most) - 1) .. "~"
+   end
+   return text:sub(1, most - 1) .. "~"
 end
 
 -- Widths of the columns of a table, and of all of it.
@@ -77,7 +92,7 @@ end
 function common.say(label, text)
    local indent = (" "):rep(12)
    local line, empty = ("%-11s "):format(label), true
-   for token in text:gmatch(text:find " " and "%S+%s*" or "[^,]+,?") do
+   for token in text:gmatch(report.text_if(text:find " ", "%S+%s*", "[^,]+,?")) do
       local bare = token:gsub("%s+$", "")
       if not empty and utf8.len(line) + (utf8.len(bare) or #bare) > WIDE then
          print((line:gsub("%s+$", "")))
@@ -92,18 +107,23 @@ end
 -- "Y cable", "mezzanine", "X".
 function common.class(topo, component)
    local class, axis = topo:class(component), topo:axis(component)
-   return class == "cable" and #axis == 1 and axis .. " " .. class or class
+   if class == "cable" and #axis == 1 then
+      return axis .. " " .. class
+   end
+   return class
 end
 
 --- What is known of one component, as data.
 function common.component(scene, component)
-   local topo = scene.topo
-   local is_link = topo:is_link(component)
-   local verdict = scene.state[component] or scene.has_health and "unknown" or nil
+   local topo, verdict, from, to = scene.topo, scene.state[component], nil, nil
+   if scene.has_health then
+      verdict = verdict or "unknown"
+   end
+   if topo:is_link(component) then
+      from, to = topo.router_name[topo:from(component)], topo.router_name[topo:to(component)]
+   end
    return { component = topo.components[component], kind = topo:kind(component),
-      class = common.class(topo, component),
-      from = is_link and topo.router_name[topo:from(component)] or nil,
-      to = is_link and topo.router_name[topo:to(component)] or nil,
+      class = common.class(topo, component), from = from, to = to,
       capacity_Bps = topo:known_capacity(component),
       verdict = verdict, left = scene.left[component], loss = (scene.loss or {})[component],
       cable = topo:cable(component), place = topo:place(component) }
@@ -111,22 +131,30 @@ end
 
 --- "slow at 50%", "loses 1.2 %", "ok", "-"
 function common.health(row)
-   return row.verdict and report.state { state = row.verdict, left = row.left,
-      loss = row.loss } or "-"
+   if not row.verdict then
+      return "-"
+   end
+   return report.state { state = row.verdict, left = row.left, loss = row.loss }
 end
 
 --- What was learned, one line for each class; nothing where all is configured.
 function common.say_learned(scene)
    for i, r in ipairs(scene.learned or {}) do
-      common.say(i == 1 and "learned" or "", ("%s: %s"):format(r.class, report.learned(r)))
+      common.say(report.text_if(i == 1, "learned"), ("%s: %s"):format(r.class, report.learned(r)))
    end
 end
 
 --- Share of the routes between nodes, in words: "96 of 4032 routes (2.4%)".
 function common.share(count, all)
-   local whole = math.abs(count - math.floor(count + 0.5)) < 1e-6
-   return ("%s of %d routes (%s)"):format(whole and ("%d"):format(math.floor(count + 0.5))
-      or ("%.1f"):format(count), all, all > 0 and ("%.2g%%"):format(100 * count / all) or "0%")
+   local rounded, percent = math.floor(count + 0.5), "0%"
+   local text = ("%.1f"):format(count)
+   if math.abs(count - rounded) < 1e-6 then
+      text = ("%d"):format(rounded)
+   end
+   if all > 0 then
+      percent = ("%.2g%%"):format(100 * count / all)
+   end
+   return ("%s of %d routes (%s)"):format(text, all, percent)
 end
 
 --- Routes between nodes that use a component; sets count by their weights.
@@ -178,15 +206,17 @@ end
 -- "r1.0.0/X+ failed, r2.0.0/X+ at 50%"
 local function component_words(list)
    local parts = tables.map(list, function(link)
-      return link.component .. (link.left == 0 and " failed" or " at " .. report.percent(link.left))
+      return link.component .. report.text_if(link.left == 0, " failed",
+         " at " .. report.percent(link.left))
    end)
    return table.concat(parts, ", ")
 end
 
 local function say_lost(answer)
    common.say("no route", ("%s of nodes, on %s%s of routers:"):format(
-      report.count(answer.pairs_without_route, "pair"), answer.router_pairs_are_all and ""
-      or "at least ", report.count(answer.router_pairs, "pair")))
+      report.count(answer.pairs_without_route, "pair"),
+      report.text_if(not answer.router_pairs_are_all, "at least "),
+      report.count(answer.router_pairs, "pair")))
    for i, p in ipairs(answer.router_pairs_without_route) do
       if i > LOST then
          common.say("", ("… and %d more (--json names %d of them)"):format(answer.router_pairs
@@ -197,13 +227,20 @@ local function say_lost(answer)
    end
 end
 
+-- By how much more a link carries than before.
+local function growth_words(link)
+   if link.routes_before <= 0 then
+      return " (nothing before)"
+   end
+   local more = 100 * (link.routes_now / link.routes_before - 1)
+   return report.text_if(more >= 1, " by %.0f%%", " by %.1g%%"):format(more)
+end
+
 local function more_words(answer)
    local parts = {}
    for i = 1, math.min(#answer.carry_more, LOADED) do
       local k = answer.carry_more[i]
-      local more = k.routes_before > 0 and 100 * (k.routes_now / k.routes_before - 1)
-      parts[i] = k.component .. (more and (more >= 1 and " by %.0f%%" or " by %.1g%%")
-         :format(more) or " (nothing before)")
+      parts[i] = k.component .. growth_words(k)
    end
    return ("%s, most: %s"):format(report.count(answer.links_that_carry_more, "link"),
       table.concat(parts, ", "))

@@ -2,13 +2,13 @@
 local json = require "taut.json"
 local report = require "taut.report"
 local common = require "taut.cli.topology.common"
+local tables = require "taut.base.tables"
 
 local dependents = {
    summary = "Nodes that depend on a component: cut off, or nearly, when it fails." }
 
 local function parse_share(text)
-   local n = tonumber(text)
-   return n and n >= 0 and n <= 1 and n or nil, "expected a share from 0 to 1, got " .. text
+   return tables.within(tonumber(text), 0, 1), "expected a share from 0 to 1, got " .. text
 end
 
 function dependents.setup(parser)
@@ -26,7 +26,28 @@ end
 
 -- Nodes at the ends of a component, or on the router.
 local function nodes_at_ends(topo, list, router)
-   return router and topo:on_router(router) or topo:ends(list[1])
+   if router then
+      return topo:on_router(router)
+   end
+   return topo:ends(list[1])
+end
+
+local function say_component(args, topo, left, back)
+   local text = args.component .. report.text_with(" and ", back and topo.components[back])
+   if left == 0 then
+      text = text .. ", failed"
+   else
+      text = text .. ", with " .. report.percent(left) .. " left"
+   end
+   common.say("component", text)
+end
+
+local function say_ends(topo, router, ends)
+   local names = "no nodes"
+   if #ends > 0 then
+      names = common.nodes(topo, ends)
+   end
+   common.say(report.text_if(router, "on it", "at its ends"), names)
 end
 
 function dependents.run(args, scene)
@@ -38,7 +59,10 @@ function dependents.run(args, scene)
    end
    local left = args.left or scene.left[list[1]] or 0
    local one = #list == 1 and list[1]
-   local back = one and args.cable and topo:opposite(one) or nil
+   local back
+   if one and args.cable then
+      back = topo:opposite(one)
+   end
    list[#list + 1] = back
    local nodes, ends = topo:behind_all(list, left), nodes_at_ends(topo, list, r)
    if args.json then
@@ -51,8 +75,7 @@ function dependents.run(args, scene)
          at_its_ends = common.node_array(topo, ends) })
       return 0
    end
-   common.say("component", args.component .. (back and " and " .. topo.components[back] or "") ..
-      (left == 0 and ", failed" or ", with " .. report.percent(left) .. " left"))
+   say_component(args, topo, left, back)
    if one then
       common.say("cable", topo:cable(one))
       if topo:place(one) ~= topo:cable(one) then
@@ -61,14 +84,13 @@ function dependents.run(args, scene)
    else
       common.say("with it", report.count(#list, "component"))
    end
-   common.say("dependents", ("%s%s"):format(report.count(#nodes, "node"), #nodes > 0 and ":" or
+   common.say("dependents", report.count(#nodes, "node") .. report.text_if(#nodes > 0, ":",
       ": each has other ways with at least 75% of the bandwidth"))
    if #nodes > 0 then
       common.say("", common.nodes(topo, nodes))
    end
    if r or topo:is_link(list[1]) then
-      common.say(r and "on it" or "at its ends", #ends > 0 and common.nodes(topo, ends)
-         or "no nodes")
+      say_ends(topo, r, ends)
    end
    common.footer(scene)
    return 0

@@ -3,6 +3,7 @@ local diff = require "taut.topology.diff"
 local json = require "taut.json"
 local report = require "taut.report"
 local scene = require "taut.cli.topology.scene"
+local tables = require "taut.base.tables"
 
 local command = { summary = "What two descriptions disagree about: a file and a file, or taut.lua.",
    offline = true }
@@ -28,7 +29,7 @@ local function print_section(list, all, line)
 end
 
 local function way_in_words(link)
-   return ("%s to %s%s"):format(link.from, link.to, link.both and " and back" or "")
+   return ("%s to %s%s"):format(link.from, link.to, report.text_if(link.both, " and back"))
 end
 
 local function count_of_links(links)
@@ -45,13 +46,14 @@ local function print_difference(difference, args)
    report.wrap(args.first, "- ", "  ")
    report.wrap(args.second or "the installed taut.lua", "+ ", "  ")
    report.wrap(("%d of %s matched by %s"):format(difference.matched,
-      report.count(difference.of, "router"), difference.matched_by == "name" and "name"
-      or "the nodes on them and the links between them"), "")
+      report.count(difference.of, "router"), report.text_if(difference.matched_by == "name",
+      "name", "the nodes on them and the links between them")), "")
    print_section(difference.nodes_first, args.all, function(node) return "- node " .. node end)
    print_section(difference.nodes_second, args.all, function(node) return "+ node " .. node end)
    print_section(difference.moved, args.all, function(moved)
-      return ("! node %s%s: on %s, there on %s"):format(moved.node, moved.rail > 1 and ":" ..
-         moved.rail or "", moved.first or "no router", moved.second or "no router")
+      return ("! node %s%s: on %s, there on %s"):format(moved.node,
+         report.text_with(":", moved.rail > 1 and moved.rail), moved.first or "no router",
+         moved.second or "no router")
    end)
    print_section(difference.routers_first, args.all, function(router)
       return "- router " .. router
@@ -68,7 +70,8 @@ local function print_difference(difference, args)
       return ("! %s: %s, there %s"):format(endpoint.component, report.bandwidth(endpoint.first_Bps),
          report.bandwidth(endpoint.second_Bps))
    end)
-   print(difference.count == 0 and "no differences" or report.count(difference.count, "difference"))
+   print(report.text_if(difference.count == 0, "no differences",
+      report.count(difference.count, "difference")))
 end
 
 local LISTS = { "nodes_first", "nodes_second", "moved", "routers_first", "routers_second",
@@ -100,7 +103,7 @@ function command.run(args)
    else
       print_difference(d, args)
    end
-   return d.count == 0 and 0 or 1
+   return tables.one_if(d.count ~= 0)
 end
 
 return command

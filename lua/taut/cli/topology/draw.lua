@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
+local common = require "taut.cli.topology.common"
 local draw = require "taut.topology.draw"
 local json = require "taut.json"
 local output = require "taut.cli.output"
@@ -28,7 +29,7 @@ function command.run(args, scene)
    end
    if not ok then
       report.complain("draw: ", err)
-      return err:find "^%-%-" and 2 or 1
+      return common.status_of(err)
    end
    if args.json then
       print(json.encode({ file = args.output, bytes = #text, links = about.links,

@@ -35,9 +35,13 @@ local function measure_lines(drawn)
    for _, c in ipairs(drawn.orders) do
       local row = { ("%-8s"):format(c.name) }
       for _, size in ipairs(drawn.sizes) do
-         row[#row + 1] = c.hops[size] and ("%7.2f"):format(c.hops[size]) or "      -"
+         local text = "      -"
+         if c.hops[size] then
+            text = ("%7.2f"):format(c.hops[size])
+         end
+         row[#row + 1] = text
       end
-      lines[#lines + 1] = table.concat(row) .. (c == drawn.order and "  <- used" or "")
+      lines[#lines + 1] = table.concat(row) .. report.text_if(c == drawn.order, "  <- used")
    end
    return lines
 end
@@ -45,7 +49,7 @@ end
 local function text_of(drawn, scene)
    local lines = {
       ("# Made by taut topology export from %s%s"):format(scene.path:gsub("%c", "?"),
-         scene.fabric and ", fabric " .. scene.fabric.name or ""),
+         report.text_with(", fabric ", scene.fabric and scene.fabric.name)),
       "# " .. drawn.hint,
       ("# order: %s, %s"):format(drawn.order.name, drawn.order.about),
       "# mean hops between two nodes of so many consecutive ones:",
@@ -83,15 +87,22 @@ function export.run(args, scene)
       return 2
    end
    -- Slurm reads of one fabric: its switches have the names that they have there
-   local topo = scene.fabric and assert(topology.build(scene.fabric.conf)) or scene.topo
+   local topo = scene.topo
+   if scene.fabric then
+      topo = assert(topology.build(scene.fabric.conf))
+   end
    local d, err = slurm.export(topo, { form = args.as, yaml = yaml, order = args.order,
       leaf = args.leaf, prefix = args.prefix })
    if d and args.json and not args.output then
       print(json.encode(plain_data(d, args), 2))
    elseif d then
-      local ok
-      ok, err = output.write(args.output, args.json and json.encode(plain_data(d, args), 2) .. "\n"
-         or text_of(d, scene))
+      local ok, text
+      if args.json then
+         text = json.encode(plain_data(d, args), 2) .. "\n"
+      else
+         text = text_of(d, scene)
+      end
+      ok, err = output.write(args.output, text)
       d = ok and d
    end
    if not d then

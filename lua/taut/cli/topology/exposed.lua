@@ -43,8 +43,8 @@ local function count_crossing(topo, list)
    end
    local node, from, to = topo:node_of(c), {}, {}
    for n = 1, #topo.nodes do
-      from[n] = (n == node or topo:kind(c) == "rx") and 1 or 0
-      to[n] = (n == node or topo:kind(c) == "tx") and 1 or 0
+      from[n] = tables.one_if(n == node or topo:kind(c) == "rx")
+      to[n] = tables.one_if(n == node or topo:kind(c) == "tx")
    end
    return from, to
 end
@@ -68,7 +68,9 @@ local function routes_over(topo, parts, most)
    local set, is_links = tables.set(parts), #parts == 1 and topo:is_link(parts[1])
    local list, candidates, by_router, t, walked = {}, {}, {}, {}, 0
    for b, n in ipairs(to) do
-      candidates[#candidates + 1] = n > 0 and b or nil
+      if n > 0 then
+         candidates[#candidates + 1] = b
+      end
    end
    for a = 1, #topo.nodes do
       local router = is_links and topo:router(a)
@@ -110,7 +112,9 @@ local function exposure(topo, parts, router)
       local loads = topo:load("all-to-all", { bytes = 1 })
       list, use = topo:exposed_to(router), #topo:on_router(router) * (#topo.nodes - 1)
       for _, c in ipairs(parts) do
-         use = use + (topo:is_link(c) and topo:to(c) == router and loads[c] or 0)
+         if topo:is_link(c) and topo:to(c) == router then
+            use = use + loads[c]
+         end
       end
    else
       list, use = { (topo:node_of(parts[1])) }, 2 * (#topo.nodes - 1)
@@ -140,11 +144,14 @@ function exposed.run(args, scene)
          routes = n, of = all, over = routes, looked_at = stopped })
       return 0
    end
-   common.say("component", ("%s, %s"):format(args.component, #parts == 1 and topo:cable(parts[1])
-      or report.count(#parts, "component")))
+   local what = report.count(#parts, "component")
+   if #parts == 1 then
+      what = topo:cable(parts[1]) or what
+   end
+   common.say("component", ("%s, %s"):format(args.component, what))
    common.say("carries", common.share(n, all))
-   common.say("exposed", ("%s%s"):format(report.count(#nodes, "node"), #nodes > 0 and
-      ", of whose routes more than 25% in one direction use it:" or
+   common.say("exposed", report.count(#nodes, "node") .. report.text_if(#nodes > 0,
+      ", of whose routes more than 25% in one direction use it:",
       ": nobody has more than 25% of the routes in one direction over it"))
    if #nodes > 0 then
       common.say("", common.nodes(topo, nodes))

@@ -66,7 +66,10 @@ end
 local function say_notes(wiring, is_verbose)
    local order, of = {}, {}
    for i, n in ipairs(wiring.notes) do
-      local kind = is_verbose and i or n.text:gsub('%b""', "A"):gsub("%w*[%d/][%w/:.-]*", "N")
+      local kind = i
+      if not is_verbose then
+         kind = n.text:gsub('%b""', "A"):gsub("%w*[%d/][%w/:.-]*", "N")
+      end
       if not of[kind] then
          of[kind] = { first = n, count = 0 }
          order[#order + 1] = of[kind]
@@ -74,9 +77,11 @@ local function say_notes(wiring, is_verbose)
       of[kind].count = of[kind].count + 1
    end
    for _, k in ipairs(order) do
-      local n = k.first
-      print_remark("%s:%d: %s%s", n.file or wiring.source, n.line, n.text, k.count > 1 and
-         (" (and %s like it, --verbose)"):format(report.count(k.count - 1, "line")) or "")
+      local n, more = k.first, ""
+      if k.count > 1 then
+         more = (" (and %s like it, --verbose)"):format(report.count(k.count - 1, "line"))
+      end
+      print_remark("%s:%d: %s%s", n.file or wiring.source, n.line, n.text, more)
    end
 end
 
@@ -103,8 +108,12 @@ function command.run(args)
       topology = args.topology })
    if not w then
       print_remark("%s", err)
-      return tables.any(import.formats(), function(format) return format.name == args.format end)
-         and 1 or args.format == "auto" and 1 or 2
+      if args.format == "auto" or tables.any(import.formats(), function(format)
+         return format.name == args.format
+      end) then
+         return 1
+      end
+      return 2
    end
    local found = recognise.kind(w)
    say_what_it_is(w, found, args.verbose)
@@ -121,7 +130,7 @@ function command.run(args)
       print_remark("%s: written as a graph: %s", w.source, why)
    elseif kind ~= "graph" and found.missing and #found.missing > 0 then
       print_remark("%s: written as a %s, of which %s down", w.source, kind,
-         #found.missing == 1 and "1 cable is" or #found.missing .. " cables are")
+         report.text_if(#found.missing == 1, "1 cable is", #found.missing .. " cables are"))
    end
    local ok
    ok, err = output.write(args.output, text)

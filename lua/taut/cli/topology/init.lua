@@ -11,6 +11,7 @@
 --   single = true      of a machine of several fabrics it looks at one; whole = true: at all of
 --                      them at once.  Others look at one after the other, and give their answers
 --                      with common.json
+local common = require "taut.cli.topology.common"
 local json = require "taut.json"
 local report = require "taut.report"
 local scene = require "taut.cli.topology.scene"
@@ -42,11 +43,14 @@ end
 
 -- Of several fabrics, one after the other; the worst exit status.
 local function run_each(subcommand, args, list)
-   local status, answers = 0, #list > 1 and args.json and {} or nil
+   local status, answers = 0, nil
+   if #list > 1 and args.json then
+      answers = {}
+   end
    for i, found in ipairs(list) do
       found.answers, found.is_first = answers, i == 1
       if #list > 1 and not args.json then
-         print((i > 1 and "\n" or "") .. "fabric " .. found.fabric.name)
+         print(report.text_if(i > 1, "\n") .. "fabric " .. found.fabric.name)
       end
       status = math.max(status, subcommand.run(args, found) or 0)
    end
@@ -62,16 +66,23 @@ function command.run(args)
       return m.run(args)
    end
    local list, err, is_usage
-   if m.single or m.whole then
+   if m.whole then
       local found
-      found, err = (m.whole and scene.open or scene.one)(args)
+      found, err = scene.open(args)
+      list = found and { found }
+   elseif m.single then
+      local found
+      found, err = scene.one(args)
       list = found and { found }
    else
       list, err, is_usage = scene.each(args, m.names and m.names(args))
    end
    if not list then
       report.complain(err)
-      return (is_usage or err:find "^%-%-") and 2 or 1 -- what an option says is wrong
+      if is_usage then
+         return 2
+      end
+      return common.status_of(err)
    end
    return run_each(m, args, list)
 end

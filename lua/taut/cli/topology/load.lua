@@ -5,6 +5,7 @@ local pattern = require "taut.place.pattern"
 local report = require "taut.report"
 local score = require "taut.place.score"
 local common = require "taut.cli.topology.common"
+local tables = require "taut.base.tables"
 
 local load = { summary = "Bytes on each link while nodes communicate in a pattern." }
 
@@ -30,7 +31,10 @@ local function parse_pattern(text)
          return text
       end
    end
-   return OWN[name] and text or nil, ("there is no pattern '%s'; --help names them"):format(name)
+   if OWN[name] then
+      return text
+   end
+   return nil, ("there is no pattern '%s'; --help names them"):format(name)
 end
 
 function load.setup(parser)
@@ -43,7 +47,10 @@ function load.setup(parser)
    parser:option("--bytes"):description "Bytes from one node to another (1 MB).":argname "<n>"
       :convert(function(text)
          local n = tonumber(text)
-         return n and n > 0 and n < math.huge and n or nil, "expected bytes, got " .. text
+         if n and n > 0 and n < math.huge then
+            return n
+         end
+         return nil, "expected bytes, got " .. text
       end)
    parser:option("--by"):description "For shift: how many places (1).":argname "<n>"
       :convert(common.whole)
@@ -55,7 +62,10 @@ end
 
 --- What it is asked about; a list that is none says so later.
 function load.names(args)
-   return args.nodelist and hostlist.expand(args.nodelist, 1 << 20) or {}
+   if not args.nodelist then
+      return {}
+   end
+   return hostlist.expand(args.nodelist, 1 << 20) or {}
 end
 
 local function chosen_nodes(scene, list)
@@ -81,8 +91,10 @@ end
 
 -- Infinite over what has failed.
 local function time_by(capacity, scene, loads, component)
-   return loads[component] == 0 and 0 or loads[component] / (capacity * (scene.left[component]
-      or 1))
+   if loads[component] == 0 then
+      return 0
+   end
+   return loads[component] / (capacity * (scene.left[component] or 1))
 end
 
 -- Seconds; nil where it is not known what the component carries.
@@ -99,7 +111,9 @@ local function add_to_class(classes, at, name, bytes, seconds)
       classes[#classes + 1] = k
    end
    k.links, k.sum = k.links + 1, k.sum + bytes
-   k.used = k.used + (bytes > 0 and 1 or 0)
+   if bytes > 0 then
+      k.used = k.used + 1
+   end
    k.least, k.most = math.min(k.least, bytes), math.max(k.most, bytes)
    k.busy_s = k.busy_s and seconds and math.max(k.busy_s, seconds)
 end
@@ -113,27 +127,45 @@ local function by_class(scene, loads)
       if topo:is_there(c) then
          add_to_class(classes, at, common.class(topo, c), bytes, time_of(scene, loads, c))
       end
-      links[#links + 1] = bytes > 0 and c or nil
+      if bytes > 0 then
+         links[#links + 1] = c
+      end
    end
    table.sort(links, function(one, other)
       local ta = time_by(topo.capacity[one], scene, loads, one)
       local tb = time_by(topo.capacity[other], scene, loads, other)
-      return ta ~= tb and ta > tb or ta == tb and one < other
+      return ta > tb or ta == tb and one < other
    end)
    return classes, links
 end
 
 local function format_seconds(seconds)
-   return not seconds and "-" or seconds == math.huge and "never" or seconds < 1
-      and ("%.3g ms"):format(seconds * 1e3) or ("%.4g s"):format(seconds)
+   if not seconds then
+      return "-"
+   elseif seconds == math.huge then
+      return "never"
+   elseif seconds < 1 then
+      return ("%.3g ms"):format(seconds * 1e3)
+   end
+   return ("%.4g s"):format(seconds)
+end
+
+local function finite_or_nil(seconds)
+   if seconds and seconds < math.huge then
+      return seconds
+   end
+   return nil
 end
 
 local function print_load(args, scene, answer)
    local topo = scene.topo
+   local bytes = ""
+   if answer.bytes then
+      bytes = report.text_if(OWN[args.pattern], ", %s from each to each partner",
+         ", messages of %s"):format(report.bytes(math.floor(answer.bytes)))
+   end
    common.say("pattern", ("%s of %s%s"):format(args.pattern, report.count(answer.count, "node"),
-      answer.bytes and (OWN[args.pattern] and ", %s from each to each partner"
-      or ", messages of %s"):format(
-      report.bytes(math.floor(answer.bytes))) or ""))
+      bytes))
    if answer.lost > 0 then
       common.say("no route", ("%d pairs, left out"):format(answer.lost))
    end
@@ -149,11 +181,12 @@ local function print_load(args, scene, answer)
       if #rows >= (args.top or 10) then
          break
       end
-      rows[#rows + 1] = topo:is_link(c) and { topo.components[c],
-         common.class(topo, c),
-         report.bytes(math.floor(answer.loads[c])), report.bandwidth(topo:known_capacity(c)),
-         common.health(common.component(scene, c)), format_seconds(time_of(scene, answer.loads,
-         c)) } or nil
+      if topo:is_link(c) then
+         rows[#rows + 1] = { topo.components[c], common.class(topo, c),
+            report.bytes(math.floor(answer.loads[c])), report.bandwidth(topo:known_capacity(c)),
+            common.health(common.component(scene, c)),
+            format_seconds(time_of(scene, answer.loads, c)) }
+      end
    end
    print ""
    common.table({ "BUSIEST LINK", "CLASS", ">BYTES", ">CAPACITY", "HEALTH", ">TIME" }, rows)
@@ -166,14 +199,13 @@ local function plain_data(args, scene, d)
       if args.top and i > args.top then
          break
       end
-      local s = time_of(scene, d.loads, c)
       links[i] = { component = topo.components[c], bytes = d.loads[c],
-         seconds = s and s < math.huge and s or nil }
+         seconds = finite_or_nil(time_of(scene, d.loads, c)) }
    end
    for i, k in ipairs(d.classes) do
       classes[i] = { class = k.class, components = k.links, used = k.used, least_bytes = k.least,
          mean_bytes = k.sum / k.links, most_bytes = k.most,
-         seconds = k.busy_s and k.busy_s < math.huge and k.busy_s or nil }
+         seconds = finite_or_nil(k.busy_s) }
    end
    return { pattern = args.pattern, nodes = d.count, bytes = d.bytes, without_route = d.lost,
       classes = classes, components = links }
@@ -186,9 +218,9 @@ local function loads_of(args, scene, nodes)
       return nil, ("--bytes, --by and --grid: not with %s, which takes parameters " ..
          "(halo3d:bytes=64k,grid=4x4x2)"):format(args.pattern)
    end
-   local all, loads = nodes or {}, {}
-   for n = 1, nodes and 0 or #scene.topo.nodes do
-      all[n] = n
+   local all, loads = nodes, {}
+   if not all then
+      all = tables.fill(1, #scene.topo.nodes, function(node) return node end)
    end
    local spec, err = pattern.read(args.pattern)
    local P
@@ -219,11 +251,11 @@ function load.run(args, scene)
    end
    if not loads then
       report.complain("load: ", err)
-      return err:find "^%-%-" and 2 or 1
+      return common.status_of(err)
    end
    local classes, links = by_class(scene, loads)
    local d = { loads = loads, lost = lost or 0, classes = classes, links = links,
-      bytes = bytes, count = nodes and #nodes or #scene.topo.nodes }
+      bytes = bytes, count = #(nodes or scene.topo.nodes) }
    if args.json then
       common.json(scene, plain_data(args, scene, d))
    else

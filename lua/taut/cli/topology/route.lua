@@ -78,8 +78,10 @@ local function bottleneck(list)
    local least, where = math.huge, nil
    for _, rows in ipairs(list) do
       for _, r in ipairs(rows) do
-         local most = r.share > 0 and r.capacity_Bps and
-            r.capacity_Bps * (r.left or 1) / r.share or math.huge
+         local most = math.huge
+         if r.share > 0 and r.capacity_Bps then
+            most = r.capacity_Bps * (r.left or 1) / r.share
+         end
          if most < least then
             least, where = most, r.component
          end
@@ -89,7 +91,7 @@ local function bottleneck(list)
 end
 
 local function links_of(list)
-   return tables.sum(list, function(rows) return rows[1].from and 1 or 0 end)
+   return tables.count(list, function(rows) return rows[1].from end)
 end
 
 -- Lines of one stage: of a set the likeliest members, and what there is besides.
@@ -105,9 +107,9 @@ local function add_stage(rows, number, stage, all)
       if k > SHOWN and not all then
          rest, more = rest + r.share, more + 1
       else
-         rows[#rows + 1] = { k == 1 and tostring(number) or "", r.component, r.to or "",
+         rows[#rows + 1] = { report.text_if(k == 1, tostring(number)), r.component, r.to or "",
             r.class or "", report.bandwidth(r.capacity_Bps), common.health(r),
-            #stage > 1 and report.percent(r.share) or "" }
+            report.text_if(#stage > 1, report.percent(r.share)) }
       end
    end
    if more > 0 then
@@ -140,7 +142,7 @@ local function print_way(names, list, why, all)
    end
    local least, where = bottleneck(list)
    report.wrap(("%s to %s: %s%s"):format(names[1], names[2], report.count(links_of(list), "link"),
-      where and (", at most %s"):format(report.bandwidth(least)) or ""), "", "   ")
+      report.text_with(", at most ", where and report.bandwidth(least))), "", "   ")
    print_stages(list, all)
 end
 
@@ -151,11 +153,12 @@ function route.run(args, scene)
       to, err = find_name(scene, args.to)
    end
    -- of several fabrics rails are counted through
-   local before, rails = scene.fabric and scene.fabric.first_rail or 0, scene.topo.rails or 1
+   local fabric = scene.fabric or { first_rail = 0 }
+   local before, rails = fabric.first_rail or 0, scene.topo.rails or 1
    local rail = args.rail and args.rail - before
    if to and rail and (rail < 1 or rail > rails) then
       to, err = nil, ("--rail: expected %d to %d%s, got %d"):format(before + 1, before + rails,
-         scene.fabric and " in fabric " .. scene.fabric.name or "", args.rail)
+         report.text_with(" in fabric ", fabric.name), args.rail)
    end
    if not to then
       report.complain("route: ", err)
@@ -177,7 +180,7 @@ function route.run(args, scene)
       end
       common.footer(scene)
    end
-   return there and (back or not args.back) and 0 or 1
+   return tables.one_if(not there or args.back and not back)
 end
 
 return route

@@ -7,6 +7,7 @@
 local ask = require "taut.base.ask"
 local config = require "taut.config"
 local import = require "taut.topology.import"
+local report = require "taut.report"
 local sys = require "taut.sys"
 local tables = require "taut.base.tables"
 local topology = require "taut.topology"
@@ -98,7 +99,7 @@ end
 local function take_learned(self, rows)
    local members = unknown.classes(self.topo)
    for _, r in ipairs(rows or {}) do
-      for _, c in ipairs(r.Bps and members[r.class] or {}) do
+      for _, c in ipairs(tables.or_empty(r.Bps and members[r.class])) do
          unknown.known(self.topo, c, r.Bps)
       end
    end
@@ -113,7 +114,10 @@ local function take_health(self, data)
       local c = topo.component_id[v.component]
       if c then
          self.state[c] = v.state
-         self.left[c] = v.left or v.state == "failed" and 0 or nil
+         self.left[c] = v.left
+         if v.state == "failed" then
+            self.left[c] = v.left or 0
+         end
          self.loss[c] = v.loss
       end
    end
@@ -131,7 +135,7 @@ end
 
 local function open_installed(self, args)
    local data, err, unanswered = ask.request(args, "topology", {}, TIMEOUT_MS)
-   self.path = data and data.path or scene.installed()
+   self.path = tables.or_empty(data).path or scene.installed()
    if data and args.server and not sys.stat(self.path) then
       self.topo, self.error = from_tautd(args)
    else
@@ -140,7 +144,10 @@ local function open_installed(self, args)
    if not self.topo then
       return nil, self.error
    elseif not data then
-      self.note = "health unknown: " .. (unanswered and ask.unanswered(args, err) or err)
+      if unanswered then
+         err = ask.unanswered(args, err)
+      end
+      self.note = "health unknown: " .. err
    elseif data.wiring ~= self.topo.wiring then
       self.note = ("health unknown: tautd runs with another topology than %s has now"):format(
          self.path)
@@ -149,6 +156,16 @@ local function open_installed(self, args)
       take_health(self, data)
    end
    return self
+end
+
+-- The state of what keeps a share of its capacity.
+local function state_at(share)
+   if share == 0 then
+      return "failed"
+   elseif share < 1 then
+      return "slow"
+   end
+   return "ok"
 end
 
 -- "r1.0.0/X+", "r1.0.0/X+=0.5", "n5", "leaf2"
@@ -169,7 +186,7 @@ local function take_failure(self, text)
    end
    for _, c in ipairs(list) do
       self.supposed[c], self.left[c] = share, share
-      self.state[c] = share == 0 and "failed" or share < 1 and "slow" or "ok"
+      self.state[c] = state_at(share)
    end
    self.supposed_names[#self.supposed_names + 1] = { component = name, left = share }
    return true
@@ -214,7 +231,7 @@ local function look_at_machine(args)
    end
    for c, left in pairs(self.topo.degraded) do -- as the file says
       self.around[c], self.left[c] = left, self.left[c] or left
-      self.state[c] = self.state[c] or (left == 0 and "failed" or "slow")
+      self.state[c] = self.state[c] or report.text_if(left == 0, "failed", "slow")
    end
    return self
 end
@@ -303,9 +320,10 @@ function scene.each(args, names)
       list, err, is_usage = concerned(self, args, names or {})
    end
    for i, one in ipairs(list or {}) do
-      local fails = f and args.fail or tables.filter(args.fail or {}, function(text)
-         return has_name(one, text)
-      end)
+      local fails = args.fail or {}
+      if not f then
+         fails = tables.filter(fails, function(text) return has_name(one, text) end)
+      end
       list[i], err = take_failures(narrow_to_fabric(self, one), fails)
       if not list[i] then
          return nil, err
@@ -331,7 +349,10 @@ function scene.open(args)
    if not self or f == nil then
       return nil, err
    end
-   return take_failures(f and narrow_to_fabric(self, f) or self, args.fail)
+   if f then
+      self = narrow_to_fabric(self, f)
+   end
+   return take_failures(self, args.fail)
 end
 
 --- The same for a command that can look at one fabric only, which is to be named where there are
@@ -373,7 +394,7 @@ end
 
 --- Verdict in one word; "-" where nothing is known.
 function Scene:verdict(component)
-   return self.state[component] or (self.has_health and "unknown") or "-"
+   return self.state[component] or report.text_if(self.has_health, "unknown", "-")
 end
 
 return scene

@@ -42,8 +42,9 @@ local function classes_of(scene)
          if k.open then -- of a guess no figure is shown
             k.total_Bps, k.least_Bps, k.most_Bps = nil, nil, nil
          end
-         local state = scene.state[c]
-         k.bad = k.bad + (verdicts.is_verdict(state) and 1 or 0)
+         if verdicts.is_verdict(scene.state[c]) then
+            k.bad = k.bad + 1
+         end
       end
    end
    return list
@@ -61,16 +62,27 @@ local function all_to_all(scene)
       if topo:is_link(c) then
          sum = sum + loads[c]
       end
-      local busy = loads[c] > 0 and loads[c] / (topo.capacity[c] * (scene.left[c] or 1)) or 0
+      local busy = 0
+      if loads[c] > 0 then
+         busy = loads[c] / (topo.capacity[c] * (scene.left[c] or 1))
+      end
       if busy > worst then
          worst, where = busy, c
       end
    end
    local routes = #topo.nodes * (#topo.nodes - 1) - lost
    lost = lost - islands.pairs_apart(topo)
-   return { mean_links = routes > 0 and sum / routes or nil, pairs_without_route = lost,
-      node_Bps = where and not (topo.open and next(topo.open)) and (#topo.nodes - 1) / worst or nil,
-      limited_by = where and common.class(topo, where) or nil }
+   local figures = { pairs_without_route = lost }
+   if routes > 0 then
+      figures.mean_links = sum / routes
+   end
+   if where then
+      figures.limited_by = common.class(topo, where)
+   end
+   if where and not (topo.open and next(topo.open)) then
+      figures.node_Bps = (#topo.nodes - 1) / worst
+   end
+   return figures
 end
 
 local ROUTERS = 2000 -- with nodes; of more, all are looked at from some
@@ -87,8 +99,13 @@ local function longest_route(topo)
    local step = math.max(1, #list * #list // (ROUTERS * ROUTERS))
    for i = 1, #list, step do
       for k = 1, #list do
-         local hops = i ~= k and topo:hops(list[i], list[k]) or 0
-         most = hops < math.huge and math.max(most, hops) or most
+         local hops = 0
+         if i ~= k then
+            hops = topo:hops(list[i], list[k]) or 0
+         end
+         if hops < math.huge then
+            most = math.max(most, hops)
+         end
       end
    end
    return most, step > 1
@@ -108,17 +125,28 @@ end
 -- Service levels that tests and jobs are on, where they are routed by these.
 local function levels_of(topo)
    local l = topo.service_levels
-   return l and { tests = l.tests, tests_routing = l.routing[l.tests], jobs = l.jobs,
-      jobs_routing = l.routing[l.jobs] } or nil
+   if not l then
+      return nil
+   end
+   return { tests = l.tests, tests_routing = l.routing[l.tests], jobs = l.jobs,
+      jobs_routing = l.routing[l.jobs] }
 end
 
 local function machine_data(scene)
    local topo, with_nodes, links = scene.topo, 0, 0
    for r = 0, topo.routers - 1 do
-      with_nodes = with_nodes + (#topo:on_router(r) > 0 and 1 or 0)
+      if #topo:on_router(r) > 0 then
+         with_nodes = with_nodes + 1
+      end
    end
    for c = 1, #topo.components do
-      links = links + (topo:is_link(c) and 1 or 0)
+      if topo:is_link(c) then
+         links = links + 1
+      end
+   end
+   local counts
+   if scene.has_health then
+      counts = count_verdicts(scene)
    end
    local most, is_sample = longest_route(topo)
    return { file = scene.path, kind = topo.kind_name, dims = topo.dims and json.array(topo.dims),
@@ -127,7 +155,7 @@ local function machine_data(scene)
       diameter = most, is_sample = is_sample or nil, routes_guessed = topo.guessed or nil,
       service_levels = levels_of(topo),
       classes = classes_of(scene), all_to_all = all_to_all(scene),
-      verdicts = scene.has_health and count_verdicts(scene) or nil, note = scene.note }
+      verdicts = counts, note = scene.note }
 end
 
 local function print_verdicts(answer)
@@ -141,26 +169,41 @@ local function print_verdicts(answer)
    common.say("health", table.concat(parts, ", "))
 end
 
+-- How many links the longest route has.
+local function most_links(answer)
+   if not answer.diameter then
+      return ""
+   end
+   return (", %s%d at most"):format(report.text_if(answer.is_sample, "about "), answer.diameter)
+end
+
+local function total_bandwidth(Bps)
+   if (Bps or 0) >= 1e12 then
+      return ("%.2f TB/s"):format(Bps / 1e12)
+   end
+   return report.bandwidth(Bps)
+end
+
 local function print_machine(answer, scene)
-   common.say("machine", ("%s%s, of %s"):format(answer.kind, answer.dims and " " ..
-      table.concat(answer.dims, " x ") or "", answer.file))
+   common.say("machine", ("%s%s, of %s"):format(answer.kind, report.text_with(" ",
+      answer.dims and table.concat(answer.dims, " x ")), answer.file))
    if scene.fabric then
       local f = scene.fabric
-      common.say("fabric", ("%s, %s of %d"):format(f.name, f.rails == 1 and "rail " ..
-         f.first_rail + 1 or ("rails %d to %d"):format(f.first_rail + 1, f.first_rail + f.rails),
-         scene.whole.rails))
+      local rails = ("rails %d to %d"):format(f.first_rail + 1, f.first_rail + f.rails)
+      if f.rails == 1 then
+         rails = "rail " .. f.first_rail + 1
+      end
+      common.say("fabric", ("%s, %s of %d"):format(f.name, rails, scene.whole.rails))
    end
    common.say("nodes", ("%d on %d of %s%s"):format(answer.nodes, answer.routers_with_nodes,
-      report.count(answer.routers, "router"), answer.rails and answer.rails > 1 and ", " ..
-      answer.rails .. " rails" or ""))
+      report.count(answer.routers, "router"), report.text_with(", ",
+      (answer.rails or 1) > 1 and answer.rails, " rails")))
    common.say("links", ("%d, each one direction of a cable or bundle"):format(answer.links))
    local a = answer.all_to_all
    if a and a.mean_links then
-      common.say("routes", ("%.2f links long on average%s%s"):format(a.mean_links,
-         answer.diameter and (", %s%d at most"):format(answer.is_sample and "about " or "",
-         answer.diameter) or "", answer.routes_guessed
-         and (": a guess (%s), no forwarding tables are known"):format(
-            answer.routes_guessed) or ""))
+      common.say("routes", ("%.2f links long on average"):format(a.mean_links)
+         .. most_links(answer) .. report.text_with(": a guess (", answer.routes_guessed,
+         "), no forwarding tables are known"))
    end
    local l = answer.service_levels
    if l then
@@ -179,8 +222,8 @@ local function print_machine(answer, scene)
    print ""
    local rows = tables.map(answer.classes, function(class)
       return { class.class, tostring(class.count), report.bandwidth(class.least_Bps),
-         report.bandwidth(class.most_Bps), (class.total_Bps or 0) >= 1e12 and ("%.2f TB/s"):format(
-         class.total_Bps / 1e12) or report.bandwidth(class.total_Bps), tostring(class.bad) }
+         report.bandwidth(class.most_Bps), total_bandwidth(class.total_Bps),
+         tostring(class.bad) }
    end)
    common.table({ "CLASS", ">COUNT", ">LEAST", ">MOST", ">TOGETHER", ">SLOW" }, rows)
    common.footer(scene)
@@ -193,22 +236,30 @@ local function router_data(scene, router)
    for i, c in ipairs(topo:links_of(router)) do
       rows[i] = common.component(scene, c)
       local back = topo:opposite(c)
-      rows[i].back = back and common.component(scene, back) or nil
+      if back then
+         rows[i].back = common.component(scene, back)
+      end
+   end
+   local coordinates
+   if topo.coordinates then
+      coordinates = json.array(topo:coordinates(router))
    end
    return { router = topo.router_name[router], nodes = common.node_array(topo,
-      topo:on_router(router)),
-      coordinates = topo.coordinates and json.array(topo:coordinates(router)) or nil, links = rows }
+      topo:on_router(router)), coordinates = coordinates, links = rows }
 end
 
 local function print_router(answer)
-   common.say("router", answer.router .. (answer.coordinates and #answer.coordinates > 0
-      and " at (" .. table.concat(answer.coordinates, ",") .. ")" or ""))
-   common.say("nodes", #answer.nodes > 0 and hostlist.compress(answer.nodes) or "none")
+   local at, nodes = table.concat(answer.coordinates or {}, ","), "none"
+   if #answer.nodes > 0 then
+      nodes = hostlist.compress(answer.nodes)
+   end
+   common.say("router", answer.router .. report.text_with(" at (", tables.unless_blank(at), ")"))
+   common.say("nodes", nodes)
    print ""
    local rows = tables.map(answer.links, function(link)
       return { link.component, link.to, link.class,
          report.bandwidth(link.capacity_Bps), common.health(link),
-         link.back and common.health(link.back) or "none" }
+         report.text_if(link.back, common.health(link.back or {}), "none") }
    end)
    common.table({ "LINK", "TO", "CLASS", ">CAPACITY", "HEALTH", "BACK" }, rows)
 end
@@ -218,10 +269,12 @@ local function node_data(scene, node)
    for rail = 1, topo.rails or 1 do
       local tx = endpoint_numbers.ports_of_rail(#topo.nodes, node, rail)
       local r = topo:router(node, rail)
-      for k = 0, r and 1 or -1 do
-         local row = common.component(scene, tx + k)
-         row.router, row.rail = topo.router_name[r], rail
-         rows[#rows + 1] = row
+      if r then
+         for c = tx, tx + 1 do
+            local row = common.component(scene, c)
+            row.router, row.rail = topo.router_name[r], rail
+            rows[#rows + 1] = row
+         end
       end
    end
    return { node = topo.nodes[node], number = node, components = rows }
@@ -246,8 +299,8 @@ end
 
 local function print_component(answer)
    common.say("component", answer.component)
-   common.say("kind", answer.kind == answer.class and answer.kind
-      or ("%s, class %s"):format(answer.kind, answer.class))
+   common.say("kind", answer.kind
+      .. report.text_with(", class ", answer.class ~= answer.kind and answer.class))
    if answer.from then
       common.say("from, to", ("%s to %s"):format(answer.from, answer.to))
    end
