@@ -5,6 +5,7 @@
 -- is the same where it connects the same two ports.
 local lane = require "taut.fabric.lane"
 local model = require "taut.fabric.model"
+local tables = require "taut.base.tables"
 
 local changes = {}
 
@@ -13,8 +14,7 @@ local function index_recorded(record)
    local by_guid, by_name = {}, {}
    -- the same order each time: which end of a cable is told of depends on it
    table.sort(record.nodes, function(one, other)
-      return one.name ~= other.name and one.name < other.name or one.name == other.name
-         and one.guid < other.guid
+      return one.name < other.name or one.name == other.name and one.guid < other.guid
    end)
    for _, node in ipairs(record.nodes) do
       by_guid[node.guid] = node
@@ -30,11 +30,22 @@ end
 
 local function far_words(fabric_nodes, port)
    local far = port.far and fabric_nodes[port.far]
-   return far and ("%s/%d"):format(far.name, port.far_port) or port.far or "nothing"
+   if far then
+      return ("%s/%d"):format(far.name, port.far_port)
+   end
+   return port.far or "nothing"
 end
 
 local function is_host(node)
    return node.type ~= "switch"
+end
+
+-- "new host", "missing switch"
+local function kind_of(word, node)
+   if is_host(node) then
+      return word .. " host"
+   end
+   return word .. " switch"
 end
 
 local function compare_nodes(old, old_names, fabric, add)
@@ -47,7 +58,7 @@ local function compare_nodes(old, old_names, fabric, add)
             text = ("%s has another adapter: GUID %s was %s"):format(node.name, node.guid,
                was.guid) }
       elseif not old[node.guid] then
-         add { kind = is_host(node) and "new host" or "new switch", node = node.name,
+         add { kind = kind_of("new", node), node = node.name,
             guid = node.guid, text = ("%s is new"):format(node.name) }
       elseif old[node.guid].name ~= node.name then
          add { kind = "renamed", node = node.name, guid = node.guid,
@@ -61,7 +72,7 @@ local function missing_nodes(record, fabric, replaced, add)
    for _, node in ipairs(record.nodes) do
       local guid = node.guid
       if not fabric.by_guid[guid] and not replaced[guid] then
-         add { kind = is_host(node) and "missing host" or "missing switch", node = node.name,
+         add { kind = kind_of("missing", node), node = node.name,
             guid = guid, text = ("%s is not in the fabric"):format(node.name) }
       end
    end
@@ -72,8 +83,12 @@ local function compare_speed(was, now, add)
    local now_lanes, now_speed = lane.width(now), lane.speed(now)
    local a, b = lane.bandwidth(lanes, speed), lane.bandwidth(now_lanes, now_speed)
    if a and b and (lanes ~= now_lanes or speed ~= now_speed) then
-      add { kind = b < a and "slower" or "faster", port = model.port_name(now), left = b < a
-         and b / a or nil, guid = now.node.guid, number = now.number,
+      local kind, left = "faster", nil
+      if b < a then
+         kind, left = "slower", b / a
+      end
+      add { kind = kind, port = model.port_name(now), left = left,
+         guid = now.node.guid, number = now.number,
          text = ("%s is %s, was %s"):format(model.port_name(now),
             lane.words(now_lanes, now_speed), lane.words(lanes, speed)) }
    end
@@ -82,7 +97,10 @@ end
 -- Both ends tell of one cable; the first of them speaks.
 local function seen_once(seen, guid, number, far, far_port)
    local a, b = guid .. "/" .. number, far .. "/" .. far_port
-   local key = a < b and a .. " " .. b or b .. " " .. a
+   if b < a then
+      a, b = b, a
+   end
+   local key = a .. " " .. b
    if seen[key] then
       return false
    end
@@ -97,11 +115,19 @@ end
 
 local function lost_cable(was, now, old, fabric, add)
    local name = model.port_name(now or was)
+   local kind, state, far_name = "lost cable", "not there", was.far
    local far = fabric.by_guid[was.far] or old[was.far]
-   add { kind = now and now.disabled and "disabled" or "lost cable", port = name,
-      guid = was.node.guid, number = was.number,
-      text = ("%s to %s is %s"):format(name, far and ("%s/%d"):format(far.name, was.far_port)
-         or was.far, now and lane.phys(now) or "not there") }
+   if far then
+      far_name = ("%s/%d"):format(far.name, was.far_port)
+   end
+   if now and now.disabled then
+      kind = "disabled"
+   end
+   if now then
+      state = lane.phys(now) or state
+   end
+   add { kind = kind, port = name, guid = was.node.guid, number = was.number,
+      text = ("%s to %s is %s"):format(name, far_name, state) }
 end
 
 local function moved_cable(was, now, old, fabric, add)
@@ -121,7 +147,7 @@ local function compare_ports(old, fabric, replaced, add)
    local seen, moved = {}, {}
    for _, node in ipairs(fabric.nodes) do
       local before = old[node.guid]
-      for _, now in ipairs(before and node.ports or {}) do
+      for _, now in ipairs(tables.or_empty(before and node.ports)) do
          local was = before.port[now.number]
          if was and was.far and now.far and same_far(was, now, replaced) then
             if seen_once(seen, node.guid, now.number, now.far, now.far_port) then
@@ -154,7 +180,7 @@ local function lost_and_new(record, old, fabric, replaced, seen, moved, add)
       end
    end
    for _, node in ipairs(fabric.nodes) do
-      for _, now in ipairs(old[node.guid] and node.ports or {}) do
+      for _, now in ipairs(tables.or_empty(old[node.guid] and node.ports)) do
          local was = old[node.guid].port[now.number]
          if now.far and old[now.far] and not (was and was.far)
             and not moved[node.guid .. "/" .. now.number]

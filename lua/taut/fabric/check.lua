@@ -2,14 +2,26 @@
 --- The fabric against itself: what is wrong with it whatever it was meant to be.
 local lane = require "taut.fabric.lane"
 local model = require "taut.fabric.model"
+local tables = require "taut.base.tables"
 
 local check = {}
+
+local function kind_of(link)
+   if link.narrow and link.lanes == 1 then
+      return "1X"
+   elseif link.narrow then
+      return "narrow"
+   elseif link.slow then
+      return "slow"
+   end
+   return nil
+end
 
 -- "narrow" is told before "slow": a link that lost lanes is rarely slow besides.  What the enabled
 -- widths and speeds of both ends explain somebody wanted (`taut fabric links --bad` lists it), but
 -- nobody wants a single lane, unless it is a plane of an XDR port.
 local function link_finding(link)
-   local kind = link.narrow and (link.lanes == 1 and "1X" or "narrow") or link.slow and "slow"
+   local kind = kind_of(link)
    local is_plane = kind == "1X" and link.speed and link.speed.name == "XDR"
    if not kind or link.set and (kind ~= "1X" or is_plane) then
       return nil
@@ -17,10 +29,13 @@ local function link_finding(link)
    local far = model.port_name(link.a) .. " to " .. model.port_name(link.b)
    local have = lane.words(link.lanes, link.speed)
    local best = lane.words(link.best_lanes, link.best_speed)
+   local text = ("%s is %s, both ends support %s"):format(far, have, best)
+   if link.set then
+      text = text .. " (set so at the ends)"
+   end
    return { kind = kind, severity = "fault", link = link, left = link.left,
       port = model.port_name(link.a), guid = link.a.node.guid, number = link.a.number,
-      text = ("%s is %s, both ends support %s%s"):format(far, have, best,
-         link.set and " (set so at the ends)" or "") }
+      text = text }
 end
 
 -- What the two ends say about one cable.
@@ -41,12 +56,17 @@ local function check_active(link, add)
    if not link.a.up or link.active then
       return
    end
-   local p = link.a.active and link.b or link.a
+   local p = link.a
+   if p.active then
+      p = link.b
+   end
+   local text = ("%s to %s is trained, but %s"):format(model.port_name(link.a),
+      model.port_name(link.b), lane.state(p))
+   if lane.is_init(p) then
+      text = text .. " (no subnet manager?)"
+   end
    add { kind = "not active", severity = "warning", port = model.port_name(link.a),
-      guid = link.a.node.guid, number = link.a.number,
-      text = ("%s to %s is trained, but %s%s"):format(model.port_name(link.a),
-         model.port_name(link.b), lane.state(p), lane.is_init(p) and " (no subnet manager?)"
-         or "") }
+      guid = link.a.node.guid, number = link.a.number, text = text }
 end
 
 local function check_links(fabric, add)
@@ -84,7 +104,10 @@ end
 
 local function end_words(fabric, endpoint)
    local node = type(endpoint) == "table" and fabric.by_guid[endpoint.guid]
-   return node and ("%s/%d"):format(node.name, endpoint.port) or "elsewhere"
+   if not node then
+      return "elsewhere"
+   end
+   return ("%s/%d"):format(node.name, endpoint.port)
 end
 
 local function check_clashes(fabric, add)
@@ -92,7 +115,7 @@ local function check_clashes(fabric, add)
       local node = fabric.by_guid[c.guid]
       add { kind = "clash", severity = "fault", guid = c.guid, number = c.port,
          text = ("GUID %s (%s) port %d is seen from %s and from %s: two nodes with one GUID, or" ..
-            " a cable moved meanwhile"):format(c.guid, node and node.name or "?", c.port,
+            " a cable moved meanwhile"):format(c.guid, tables.or_empty(node).name or "?", c.port,
             end_words(fabric, c.first), end_words(fabric, c.second)) }
    end
 end
@@ -101,17 +124,19 @@ end
 -- last two by name; `set` are links that somebody set below what both ends support.
 function check.counts(fabric)
    local n = { ports = 0, linked = 0, down = 0, disabled = 0, set = 0, width = {}, speed = {} }
-   for _, link in ipairs(fabric.links) do
-      n.set = n.set + ((link.narrow or link.slow) and link.set and link.lanes ~= 1 and 1 or 0)
-   end
+   n.set = tables.count(fabric.links, function(link)
+      return (link.narrow or link.slow) and link.set and link.lanes ~= 1
+   end)
    for p in model.ports(fabric) do
       n.ports = n.ports + 1
-      n.disabled = n.disabled + (p.disabled and 1 or 0)
-      n.down = n.down + (not p.up and not p.disabled and 1 or 0)
+      if p.disabled then
+         n.disabled = n.disabled + 1
+      elseif not p.up then
+         n.down = n.down + 1
+      end
       if p.up then
          n.linked = n.linked + 1
-         local w, s = lane.width(p), lane.speed(p)
-         w, s = w and w .. "X" or "?", s and s.name or "?"
+         local w, s = lane.names(lane.width(p), lane.speed(p))
          n.width[w], n.speed[s] = (n.width[w] or 0) + 1, (n.speed[s] or 0) + 1
       end
    end

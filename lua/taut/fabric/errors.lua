@@ -32,9 +32,10 @@ local function judge_counter(port, entry, value, last, now, first)
       return "ignorable", "congestion: " .. (entry.misleads or entry.means)
    elseif not first or first >= now then
       return "undated", "counted before the first sweep: the next one tells whether it grows"
+   elseif last and now - last.to <= DAY_S then
+      return "ignorable", "grew within its limits"
    elseif last then
-      return "ignorable", now - last.to <= DAY_S and "grew within its limits"
-         or "has not grown for a day"
+      return "ignorable", "has not grown for a day"
    end
    return "ignorable", "has not grown since the first sweep, " .. os.date("%Y-%m-%d %H:%M",
       math.floor(first))
@@ -42,11 +43,11 @@ end
 
 local function row_of(port, name, entry, value, last, first, now)
    local verdict, why = judge_counter(port, entry, value, last, now, first)
-   local far = port.link and (port.link.a == port and port.link.b or port.link.a)
+   local far = model.far_of(port)
    return { node = port.node.name, port = port.number, guid = port.node.guid, counter = name,
       value = value.n, saturated = value.saturated or nil, wide = value.wide or nil,
-      verdict = verdict, class = last and last.class or nil, why = why,
-      last = last, far = far and model.port_name(far) or nil }
+      verdict = verdict, class = last and last.class, why = why,
+      last = last, far = far and model.port_name(far) }
 end
 
 local function values_of(port)
@@ -74,7 +75,10 @@ function errors.find(fabric, state)
    local rows, now = {}, fabric.sweep.counted
    for p in model.ports(fabric) do
       local first, lasts = watch.kept(state, p)
-      local values = (p.counters or p.counters64) and values_of(p) or {}
+      local values = {}
+      if p.counters or p.counters64 then
+         values = values_of(p) or {}
+      end
       -- somebody may have cleared what grew an hour ago
       for name, last in pairs(lasts or {}) do
          if not values[name] and now - last.to <= DAY_S then

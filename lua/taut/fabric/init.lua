@@ -13,7 +13,10 @@ Fabric.__index = Fabric
 local MARGIN_S = 60 -- beyond a sweep's own time: names, comparison, the state file
 
 local function log_level(observation)
-   return observation.class == "fatal" and "warning" or "notice"
+   if observation.class == "fatal" then
+      return "warning"
+   end
+   return "notice"
 end
 
 -- "2 things went wrong" once, not once per sweep.
@@ -26,9 +29,11 @@ local function say_notes(self, reply)
    end
    if reply.incomplete ~= self.incomplete then
       self.incomplete = reply.incomplete
-      sys.log(reply.incomplete and "warning" or "notice", reply.incomplete
-         and "fabric: sweeps are not complete: " .. reply.incomplete
-         or "fabric: sweeps are complete again")
+      if reply.incomplete then
+         sys.log("warning", "fabric: sweeps are not complete: " .. reply.incomplete)
+      else
+         sys.log("notice", "fabric: sweeps are complete again")
+      end
    end
 end
 
@@ -84,7 +89,10 @@ end
 -- @return array of { component, Bps }
 function Fabric:loads()
    local is_old = not self.swept or loop.time() - self.swept > 2 * self.conf.sweep_s
-   return is_old and {} or self.carried or {}
+   if is_old then
+      return {}
+   end
+   return self.carried or {}
 end
 
 --- Do these links have all that carried LEAST of their bandwidth?

@@ -30,7 +30,11 @@ local PHYS_STATES = { "Sleep", "Polling", "Disabled", "Training", "LinkUp", "Rec
 
 local BY_BIT, BY_EXT = {}, {}
 for _, s in ipairs(SPEEDS) do
-   (s.ext and BY_EXT or BY_BIT)[s.ext or s.bit] = s
+   if s.ext then
+      BY_EXT[s.ext] = s
+   else
+      BY_BIT[s.bit] = s
+   end
 end
 
 --- A port's info where it could not be read.
@@ -46,8 +50,10 @@ function lane.info(text)
       for n in text:gmatch "%d+" do
          info[#info + 1] = math.tointeger(n)
       end
-      infos[text] = #info == FIELDS and info or lane.unread
-      info = infos[text]
+      if #info ~= FIELDS then
+         info = lane.unread
+      end
+      infos[text] = info
    end
    return info
 end
@@ -92,7 +98,7 @@ end
 local function best_speed(mask, ext)
    for i = #SPEEDS, 1, -1 do
       local s = SPEEDS[i]
-      if (s.ext and s.ext & ext or s.bit & mask) ~= 0 then
+      if s.ext and s.ext & ext ~= 0 or not s.ext and s.bit & mask ~= 0 then
          return s
       end
    end
@@ -139,9 +145,21 @@ function lane.phys(port)
    return PHYS_STATES[port.info[PHYS]] or "?"
 end
 
+--- "4X" and "QDR"; "?" for what is not known.
+function lane.names(lanes, speed)
+   local width, rate = "?", "?"
+   if lanes then
+      width = lanes .. "X"
+   end
+   if speed then
+      rate = speed.name
+   end
+   return width, rate
+end
+
 --- "4X QDR"
 function lane.words(lanes, speed)
-   return ("%s %s"):format(lanes and lanes .. "X" or "?", speed and speed.name or "?")
+   return ("%s %s"):format(lane.names(lanes, speed))
 end
 
 function lane.is_up(port)

@@ -41,10 +41,12 @@ function load.take(kept, fabric)
          local key = model.key(p)
          sent[key] = p.counters64[COUNTER]
          local Bps, can = rate_of(p, kept and kept.sent[key], window), bandwidth(p)
-         all = all and Bps and can and true or false
-         for _, name in ipairs(Bps and can and Bps >= load.LEAST * can
-            and observe.place(p, "send").components or {}) do
-            list[#list + 1] = { component = name, Bps = Bps }
+         if not Bps or not can then
+            all = false
+         elseif Bps >= load.LEAST * can then
+            for _, name in ipairs(observe.place(p, "send").components or {}) do
+               list[#list + 1] = { component = name, Bps = Bps }
+            end
          end
       elseif all and observe.place(p, "send").far then
          all = false -- one that leads nowhere carries nothing

@@ -33,9 +33,12 @@ end
 -- "ff12:401b:ffff::ffff:ffff".
 -- @return { mgid = 32 hex digits } or { mlid = }, or nil and what was expected
 function mcast.group(text)
-   local pkey = text:match "^ipoib$" and "0xffff" or text:match "^ipoib:(0?[xX]?%x+)$"
+   local pkey = text:match "^ipoib:(0?[xX]?%x+)$"
+   if text == "ipoib" then
+      pkey = "0xffff"
+   end
    if pkey then
-      local key = tonumber(pkey:match "^0[xX]" and pkey or "0x" .. pkey)
+      local key = tonumber((pkey:gsub("^0[xX]", "")), 16)
       if key and key <= 0xffff then
          return { mgid = IPOIB:format(key | 0x8000) }
       end

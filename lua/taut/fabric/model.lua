@@ -15,7 +15,11 @@ end
 local function take_ports(node, all)
    local ports = {}
    for _, p in ipairs(node.ports) do
-      p.info = type(p.info) == "string" and lane.info(p.info) or lane.unread
+      if type(p.info) == "string" then
+         p.info = lane.info(p.info)
+      else
+         p.info = lane.unread
+      end
       p.node, p.number = node, p.port
       p.up, p.disabled, p.active = lane.is_up(p), lane.is_disabled(p), lane.is_active(p)
       ports[p.number] = p
@@ -36,16 +40,23 @@ end
 local function measure_link(link, widest)
    local a, b = link.a, link.b
    local wa, wb, sa, sb = lane.width(a), lane.width(b), lane.speed(a), lane.speed(b)
-   link.lanes = wa and wb and math.min(wa, wb) or wa or wb
-   link.speed = sa and sb and (sa.Bps <= sb.Bps and sa or sb) or sa or sb
+   link.lanes = wa or wb
+   if wa and wb then
+      link.lanes = math.min(wa, wb)
+   end
+   link.speed = sa or sb
+   if sa and sb and sb.Bps < sa.Bps then
+      link.speed = sb
+   end
    link.disagree = wa ~= wb or sa ~= sb
    link.Bps = lane.bandwidth(link.lanes, link.speed)
    link.best_lanes, link.best_speed = lane.supported(a, b, widest)
    local set_lanes, set_speed = lane.enabled(a, b, widest)
    local best = lane.bandwidth(link.best_lanes, link.best_speed)
-   link.left = best and link.Bps and math.min(1, link.Bps / best) or nil
-   link.narrow = link.lanes and link.best_lanes and link.lanes < link.best_lanes or false
-   link.slow = link.speed and link.best_speed and link.speed.Bps < link.best_speed.Bps or false
+   link.left = best and link.Bps and math.min(1, link.Bps / best)
+   link.narrow = link.lanes ~= nil and link.best_lanes ~= nil and link.lanes < link.best_lanes
+   link.slow = link.speed ~= nil and link.best_speed ~= nil
+      and link.speed.Bps < link.best_speed.Bps
    link.set = (not link.narrow or link.lanes == set_lanes)
       and (not link.slow or link.speed == set_speed)
    link.active = a.active and b.active
@@ -60,8 +71,10 @@ local function add_link(fabric, port, far, widest)
    elseif comes_before(far, port) then
       port, far = far, port
    end
-   local link = { a = port, b = far, between = port.node.type == far.node.type and "switches"
-      or "host" }
+   local link = { a = port, b = far, between = "host" }
+   if port.node.type == far.node.type then
+      link.between = "switches"
+   end
    measure_link(link, widest)
    port.link, far.link = port.link or link, far.link or link
    fabric.links[#fabric.links + 1] = link
@@ -115,6 +128,15 @@ function model.ports(fabric)
       i = i + 1
       return list[i]
    end
+end
+
+--- The port at the other end of a cable; nil where none is known.
+function model.far_of(port)
+   local link = port and port.link
+   if link and link.a == port then
+      return link.b
+   end
+   return link and link.a
 end
 
 --- "leaf3/17"

@@ -13,11 +13,6 @@ local SOURCE = "ib_port"
 -- Which observations a finding of check.lua makes.
 local WHAT = { ["1X"] = "width", narrow = "width", slow = "speed", silent = "silent" }
 
-local function far_of(port)
-   local link = port and port.link
-   return link and (link.a == port and link.b or link.a)
-end
-
 -- What leaves through a port: a host's tx, its rx at the switch before it, or a link.
 local function leaving_component(port, far)
    if port.node.host then
@@ -44,10 +39,13 @@ end
 -- @param port port of the fabric, connected or not
 -- @param side "receive", "send" or "both"
 function observe.place(port, side)
-   local far = far_of(port)
+   local far, scope = model.far_of(port), "link"
    local host = port.node.host or far and far.node.host
-   return { scope = host and "node" or "link", node = host, port = model.port_name(port),
-      guid = port.node.guid, number = port.number, far = far and model.port_name(far) or nil,
+   if host then
+      scope = "node"
+   end
+   return { scope = scope, node = host, port = model.port_name(port),
+      guid = port.node.guid, number = port.number, far = far and model.port_name(far),
       components = components(port, far, side) }
 end
 
@@ -70,8 +68,14 @@ function observe.counter(port, name, grown, window)
    o.what, o.amount, o.unit = name, grown.amount, entry.unit
    o.at_least, o.reset, o.class = grown.at_least, grown.reset, grown.class
    o.limit = grown.limit and counters.words(grown.limit)
-   o.text = ("%s of %s grew by %s%d%s"):format(name, o.port, grown.at_least and "at least " or "",
-      grown.amount, o.limit and (", more than allowed: " .. o.limit) or "")
+   local form = "%s of %s grew by %d"
+   if grown.at_least then
+      form = "%s of %s grew by at least %d"
+   end
+   o.text = form:format(name, o.port, grown.amount)
+   if o.limit then
+      o.text = o.text .. ", more than allowed: " .. o.limit
+   end
    return add_window(o, window)
 end
 
@@ -84,8 +88,10 @@ function observe.fault(fabric, finding, window)
       return nil
    end
    local o = observe.place(p, "both")
-   o.what, o.left, o.text = what, finding.left or (what == "silent" and 0) or nil, finding.text
-   o.class = what == "silent" and "fatal" or "degrading"
+   o.what, o.left, o.text, o.class = what, finding.left, finding.text, "degrading"
+   if what == "silent" then
+      o.left, o.class = finding.left or 0, "fatal"
+   end
    local link = finding.link
    if link then
       o.have = lane.words(link.lanes, link.speed)
@@ -108,8 +114,9 @@ end
 -- @param was for a lost one: { name =, host = } of what it was connected to
 function observe.link(port, is_lost, was, window)
    local o = observe.place(port, "both")
-   o.what, o.class, o.left = "link", is_lost and "fatal" or "harmless", is_lost and 0 or 1
+   o.what, o.class, o.left = "link", "fatal", 0
    if not is_lost then
+      o.class, o.left = "harmless", 1
       o.text = ("%s has its link again"):format(o.port)
       return add_window(o, window)
    end

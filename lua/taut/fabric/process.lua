@@ -11,6 +11,8 @@ local queries = require "taut.fabric.queries"
 local json = require "taut.json"
 local keeper = require "taut.fabric.keeper"
 local load = require "taut.fabric.load"
+local sweep = require "taut.fabric.sweep"
+local tables = require "taut.base.tables"
 
 local process = {}
 
@@ -45,11 +47,11 @@ function ops.sweep()
    return { observations = json.array(k.observations), carried = json.array(k.carried),
       counted_all = k.counted_all,
       nodes = #k.fabric.nodes, links = #k.fabric.links, took_s = s.finish - s.begin,
-      incomplete = s.incomplete and s.why or nil, notes = json.array(k.notes) }
+      incomplete = sweep.why_incomplete(s), notes = json.array(k.notes) }
 end
 
 function ops.answer(request)
-   local args = type(request.args) == "table" and request.args or {}
+   local args = tables.or_empty(request.args)
    local ok, err = need_sweep(args.fresh == true)
    if not ok then
       return nil, err

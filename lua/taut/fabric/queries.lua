@@ -9,6 +9,7 @@ local mcast = require "taut.fabric.mcast"
 local model = require "taut.fabric.model"
 local state = require "taut.fabric.state"
 local sweep = require "taut.fabric.sweep"
+local tables = require "taut.base.tables"
 
 local queries = {}
 
@@ -22,17 +23,25 @@ end
 ---------------------------------------------------------------- links
 
 local function end_of(port)
+   local lid = port.lid
+   if port.node.type == "switch" then
+      lid = port.node.lid or lid
+   end
    return { node = port.node.name, guid = port.node.guid, port_guid = port.guid, port = port.number,
-      lid = port.node.type == "switch" and port.node.lid or port.lid,
+      lid = lid,
       state = lane.state(port), phys = lane.phys(port) }
 end
 
 local function link_row(link)
+   local set
+   if link.narrow or link.slow then
+      set = link.set or nil
+   end
    return { a = end_of(link.a), b = end_of(link.b), between = link.between,
       width = link.lanes and link.lanes .. "X", speed = link.speed and link.speed.name,
       Bps = link.Bps, best_width = link.best_lanes and link.best_lanes .. "X",
       best_speed = link.best_speed and link.best_speed.name, left = link.left,
-      active = link.active, set = (link.narrow or link.slow) and link.set or nil }
+      active = link.active, set = set }
 end
 
 function queries.links(keeper)
@@ -77,11 +86,14 @@ local function list_findings(keeper, record)
       list[#list + 1] = plain_finding(f)
       seen[("%s/%s"):format(f.guid or "", f.number or "")] = true
    end
-   for _, c in ipairs(record and changes.find(record, keeper.fabric) or {}) do
+   for _, c in ipairs(tables.or_empty(record and changes.find(record, keeper.fabric))) do
       -- a link found narrow is told once
       if not (c.kind == "slower" and seen[("%s/%s"):format(c.guid, c.number)])
          and not (c.kind == "disabled" and seen[("%s/%s"):format(c.guid, c.number)]) then
-         c.severity = FAULTS[c.kind] and "fault" or "warning"
+         c.severity = "warning"
+         if FAULTS[c.kind] then
+            c.severity = "fault"
+         end
          list[#list + 1] = plain_finding(c)
       end
    end
@@ -98,20 +110,21 @@ function queries.check(keeper)
    for _, f in ipairs(list) do
       n[f.severity] = n[f.severity] + 1
    end
-   local real = 0
-   for _, row in ipairs(errors.find(keeper.fabric, keeper.state)) do
-      real = real + (row.verdict == "real" and 1 or 0)
-   end
+   local real = tables.count(errors.find(keeper.fabric, keeper.state), function(row)
+      return row.verdict == "real"
+   end)
    return { findings = list, counts = n, real_errors = real, ports = check.counts(keeper.fabric),
-      recorded = record and record.time or nil, recorded_in = keeper.conf.recorded,
+      recorded = record and record.time, recorded_in = keeper.conf.recorded,
       clashes = #(keeper.fabric.sweep.clashes or {}) }
 end
 
 function queries.diff(keeper)
    local record, err, absent = keeper:record()
-   if not record then
-      return nil, absent and ("no fabric is recorded in %s: `taut fabric record` does it"):format(
-         keeper.conf.recorded) or err
+   if not record and absent then
+      return nil, ("no fabric is recorded in %s: `taut fabric record` does it"):format(
+         keeper.conf.recorded)
+   elseif not record then
+      return nil, err
    end
    local list = array_of {}
    for i, c in ipairs(changes.find(record, keeper.fabric)) do
@@ -125,7 +138,10 @@ function queries.record(keeper)
       return nil, ("not recorded: the sweep is not complete: %s"):format(keeper.fabric.sweep.why)
    end
    local ok, err = state.record(keeper.conf.recorded, keeper.fabric)
-   return ok and { recorded_in = keeper.conf.recorded } or nil, err
+   if not ok then
+      return nil, err
+   end
+   return { recorded_in = keeper.conf.recorded }
 end
 
 function queries.sweep(keeper)
@@ -144,7 +160,10 @@ end
 local function origin_port(keeper)
    local o = keeper.fabric.sweep.origin
    local node = keeper.fabric.by_guid[o.guid]
-   local p = node and (node.type == "switch" and node.port[0] or node.port[o.port])
+   local p = node and node.port[o.port]
+   if node and node.type == "switch" then
+      p = node.port[0] or p
+   end
    if not p or (p.sm_lid or 0) == 0 then
       return nil, "this host's port has no subnet manager"
    end
@@ -198,10 +217,13 @@ function queries.mcast(keeper, args)
       guids[i] = p.guid:sub(3)
    end
    local prefix = (port.gid_prefix or ""):sub(3)
+   if #prefix ~= 16 then
+      prefix = LINK_LOCAL
+   end
    local answer
    answer, err = sweep.mcast(keeper.conf, { mgid = group.mgid, mlid = group.mlid,
       sm_lid = port.sm_lid,
-      sm_key = keeper.conf.sm_key, prefix = #prefix == 16 and prefix or LINK_LOCAL, ports = guids })
+      sm_key = keeper.conf.sm_key, prefix = prefix, ports = guids })
    if not answer then
       return nil, err
    end
@@ -241,7 +263,7 @@ function queries.give(keeper, what, args)
    end
    local s = keeper.fabric.sweep
    data.swept, data.took_s = s.begin, s.finish - s.begin
-   data.incomplete, data.notes = s.incomplete and s.why or nil, array_of(keeper.notes)
+   data.incomplete, data.notes = sweep.why_incomplete(s), array_of(keeper.notes)
    data.mads, data.nodes = s.mads, #keeper.fabric.nodes
    return data
 end

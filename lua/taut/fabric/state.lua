@@ -52,8 +52,10 @@ end
 -- @return state (empty where there is no file yet), and why what is there could not be used
 function state.load(path)
    local t, err, absent = read_file(path)
-   if not t then
-      return { units = {}, standing = {}, recent = {} }, not absent and err or nil
+   if not t and absent then
+      return { units = {}, standing = {}, recent = {} }
+   elseif not t then
+      return { units = {}, standing = {}, recent = {} }, err
    elseif not is_table(t.units, t.standing, t.recent) then
       return { units = {}, standing = {}, recent = {} }, path .. ": no units, standing, recent"
    end

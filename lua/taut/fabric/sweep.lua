@@ -53,6 +53,15 @@ local function run_helper(request, on_part, time_s)
    return reply
 end
 
+--- Why a sweep is not complete; nil for one that is.
+-- @param swept of sweep.fabric
+function sweep.why_incomplete(swept)
+   if swept.incomplete then
+      return swept.why
+   end
+   return nil
+end
+
 local function common_request(op, conf)
    return { id = 1, op = op, ca = conf.device or nil, port = conf.port, mads = conf.mads,
       per_node = conf.mads_per_node, tries = conf.tries, timeout_ms = conf.timeout_ms,

@@ -6,6 +6,7 @@ local counters = require "taut.events.counters"
 local growth = require "taut.events.counters.growth"
 local model = require "taut.fabric.model"
 local observe = require "taut.fabric.observe"
+local tables = require "taut.base.tables"
 
 local watch = {}
 
@@ -24,14 +25,24 @@ local function errors_only(values)
    return kept
 end
 
+local EMPTY = {}
+
+local function errors_or_none(values)
+   if values then
+      return errors_only(values)
+   end
+   return EMPTY
+end
+
 local function grow_port(port, kept, values, window, out)
    for name, g in pairs(growth.port(SOURCE, kept, values)) do
       if g.amount and g.amount > 0 then
          g.class, g.limit = counters.judge(counters.entry(SOURCE, name), g.amount, window.seconds)
+         local why = tables.or_empty(g.limit).why
          out[#out + 1] = observe.counter(port, name, g, window)
          kept.last = kept.last or {}
          kept.last[name] = { amount = g.amount, at_least = g.at_least, reset = g.reset,
-            class = g.class, why = g.limit and g.limit.why or nil, from = window.from,
+            class = g.class, why = why, from = window.from,
             to = window.to, seconds = window.seconds }
       end
    end
@@ -40,7 +51,10 @@ end
 -- Ports that are always read together: a switch's, each port of an adapter.
 local function unit_of(port)
    if not port.unit then
-      port.unit = port.node.type == "switch" and port.node.guid or model.key(port)
+      port.unit = model.key(port)
+      if port.node.type == "switch" then
+         port.unit = port.node.guid
+      end
    end
    return port.unit
 end
@@ -49,11 +63,12 @@ end
 -- false where it was never read.
 local function miss_port(state, unit, key)
    if unit.unread[key] == nil then
-      unit.unread[key] = not unit.new and state.reading or false
+      unit.unread[key] = false
+      if not unit.new then
+         unit.unread[key] = state.reading or false
+      end
    end
 end
-
-local EMPTY = {}
 
 -- One port's counters; `reading` is when all were read.  A port without any but zeros takes no
 -- place in the state.
@@ -62,16 +77,17 @@ local function take_counters(state, unit, port, reading, out)
    if not port.read then
       return miss_port(state, unit, key)
    end
-   local narrow = port.counters and errors_only(port.counters) or EMPTY
-   local wide = port.read == 64 and (port.counters64 and errors_only(port.counters64) or EMPTY)
-      or nil
+   local narrow, wide, new = errors_or_none(port.counters), nil, { narrow = {} }
+   if port.read == 64 then
+      wide, new.wide = errors_or_none(port.counters64), {}
+   end
    local kept, before = unit.ports[key], unit.unread[key]
    unit.unread[key] = nil
    if not kept and next(narrow) == nil and (not wide or next(wide) == nil) then
       return
    end
    local was_new = unit.new or before == false
-   kept = kept or { narrow = {}, wide = wide and {} or nil }
+   kept = kept or new
    local window = not was_new and growth.window(before or unit.at or state.reading, reading)
    if window then
       grow_port(port, kept, { narrow = narrow, wide = wide }, window, out)
@@ -95,9 +111,11 @@ local function take_all_counters(state, fabric, reading, out)
       end
    end
    for _, unit in pairs(state.units) do
-      unit.new, unit.at = nil, not seen[unit] and unit.at or nil
+      unit.new = nil
       -- a node that is not in the fabric now was last read when the others were then
-      if not seen[unit] then
+      if seen[unit] then
+         unit.at = nil
+      else
          unit.at = unit.at or state.reading
       end
    end
@@ -153,7 +171,7 @@ local function take_links(state, fabric, window, out)
          end
          local node = fabric.by_guid[p.far]
          links[key] = { host = node and node.host,
-            name = ("%s/%d"):format(node and node.name or p.far, p.far_port) }
+            name = ("%s/%d"):format(tables.or_empty(node).name or p.far, p.far_port) }
       elseif was and not was.lost and not p.error and not p.silent then
          out[#out + 1] = observe.link(p, true, was, window)
          was.lost = true
