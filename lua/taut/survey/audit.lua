@@ -7,9 +7,11 @@
 local json = require "taut.json"
 local links = require "taut.survey.links"
 local outcome = require "taut.survey.outcome"
+local report = require "taut.report"
 local schedule = require "taut.survey.schedule"
 local set_text = require "taut.diagnose.sets.text"
 local slow = require "taut.survey.slow"
+local tables = require "taut.base.tables"
 local wire = require "taut.wire"
 
 local audit = { history = "last_audit" }
@@ -42,10 +44,11 @@ local function note_test(self, test)
       k = { test = test, low = {}, again = 0, tries = 0 }
       self.known[key], self.order[#self.order + 1] = k, key
    end
-   local is_low = test.class == "low"
-   k.tries = k.tries + (test.again and 1 or 0)
-   k.low[#k.low + 1] = is_low and test.ratio or nil
-   k.again = k.again + (is_low and test.again and 1 or 0)
+   k.tries = k.tries + tables.one_if(test.again)
+   if test.class == "low" then
+      k.low[#k.low + 1] = test.ratio
+      k.again = k.again + tables.one_if(test.again)
+   end
    k.well = k.well or test.class == "good" or test.part
    k.mixed = test.flow and (k.mixed or k.well and #k.low > 0)
 end
@@ -126,10 +129,14 @@ function Audit:next(present)
       -- groups of shared tests must stay together: those phases stay whole
       for _, phase in ipairs(phases) do
          for _, t in ipairs(phase) do
-            most = t.group and 0 or most
+            if t.group then
+               most = 0
+            end
          end
       end
-      phases = most > 0 and split_phases(phases, math.max(AT_ONCE, most // 4)) or phases
+      if most > 0 then
+         phases = split_phases(phases, math.max(AT_ONCE, most // 4))
+      end
    end
    return with_length(self, phases)
 end
@@ -142,9 +149,10 @@ local function label_of(self, test)
    local set = not test.link and test.sets and test.sets[1]
    if set then
       return topo:kind(set[1]), links.letter(topo, set[1])
+   elseif test.link then
+      return topo:kind(test.link), links.letter(topo, test.link)
    end
-   return test.link and topo:kind(test.link) or "--", test.link and links.letter(topo, test.link)
-      or "G"
+   return "--", "G"
 end
 
 -- What a test is about in plain words, off the tori whose letters are TopoBW's; else nil.
@@ -154,21 +162,29 @@ local function what_about(self, test)
       return nil
    elseif set then
       return set_text.of(topo, set)
+   elseif test.link then
+      return topo:kind(test.link)
    end
-   return test.link and topo:kind(test.link) or "same router"
+   return "same router"
 end
 
 local function row_of(self, test)
    local dir, kind = label_of(self, test)
+   local class, of = test.class, nil
+   if test.part then
+      class = "part"
+   end
+   if not test.link and test.sets then
+      of = #test.sets[1]
+   end
    return { src = test.src_name, dst = test.dst_name, about = what_about(self, test),
       from = test.src - 1,
       to = test.dst - 1, dir = dir,
       kind = kind, mode = test.sending, link = test.link and self.topo.components[test.link],
       seconds = (test.window_ns or 0) / 1e9, bw_Bps = test.bw_Bps or 0,
          expected_Bps = test.expected_Bps,
-      ratio = test.ratio, class = test.part and "part" or test.class, why = test.why,
-         again = test.again,
-      rail = test.rail, of = not test.link and test.sets and #test.sets[1] or nil }
+      ratio = test.ratio, class = class, why = test.why, again = test.again, rail = test.rail,
+      of = of }
 end
 
 --- Tests of a round, judged.
@@ -201,9 +217,9 @@ function audit.begin(ctx)
    if why then
       return nil, why
    elseif #ctx.nodes < 2 then
-      return nil, #ctx.unknown > 0 and
-         "fewer than two nodes of this step are in the topology" or
-         "fewer than two nodes have come"
+      return nil, report.text_if(#ctx.unknown > 0,
+         "fewer than two nodes of this step are in the topology",
+         "fewer than two nodes have come")
    end
    local self = setmetatable({ topo = ctx.topology, settings = ctx.settings,
       diagnosis = ctx.diagnosis, options = ctx.options, stage = 0, known = {}, order = {},

@@ -35,8 +35,12 @@ local function tests_now(survey)
    for _, t in survey.each(survey.results) do
       if t.sending == "E" and not t.sets and t.class ~= "void" then
          local key = stages.between(stages.text(t.route, survey.topo.components))
-         order[#order + 1] = not best[key] and key or nil
-         best[key] = best[key] and best[key].bw_Bps > t.bw_Bps and best[key] or t
+         if not best[key] then
+            order[#order + 1] = key
+         end
+         if not best[key] or best[key].bw_Bps <= t.bw_Bps then
+            best[key] = t
+         end
       end
    end
    return best, order
@@ -56,10 +60,10 @@ function compare.of(survey)
    for _, key in ipairs(order) do
       local t, old = best[key], was[key]
       if old and math.abs(t.bw_Bps - old.bw_Bps) > CHANGED * math.max(t.expected_Bps, 1) then
-         changed[#changed + 1] = { link = t.link and survey.topo.components[t.link] or key,
+         changed[#changed + 1] = { link = survey.topo.components[t.link or 0] or key,
             src = t.src_name, dst = t.dst_name, was_Bps = old.bw_Bps, now_Bps = t.bw_Bps }
-      else
-         same = same + (old and 1 or 0)
+      elseif old then
+         same = same + 1
       end
    end
    table.sort(changed, function(one, other)

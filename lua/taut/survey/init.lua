@@ -105,7 +105,10 @@ end
 local function count_open(self, uid)
    local all, of_user = 0, 0
    for _, s in pairs(self.open) do
-      all, of_user = all + 1, of_user + (s.uid == uid and 1 or 0)
+      all = all + 1
+      if s.uid == uid then
+         of_user = of_user + 1
+      end
    end
    return all, of_user
 end
@@ -114,7 +117,9 @@ end
 local function note_end(self, ended)
    local now = loop.time()
    for key, e in pairs(self.ended) do
-      self.ended[key] = now - e.time < ENDED_S and e or nil
+      if now - e.time >= ENDED_S then
+         self.ended[key] = nil
+      end
    end
    self.open[ended.key], self.ended[ended.key] = nil, { time = now, procid_of = ended.procid_of }
 end

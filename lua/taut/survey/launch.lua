@@ -34,7 +34,7 @@ local function job_command(args, name, idle, tag)
    add_argument(partition and "--partition=" .. partition)
    add_argument(args.reservation and "--reservation=" .. args.reservation)
    add_argument(sys.paths.program, name, "--tag", tag,
-      "--progress", args.progress or (sys.isatty(2) and "bar" or "lines"))
+      "--progress", args.progress or report.text_if(sys.isatty(2), "bar", "lines"))
    for _, o in ipairs(args.flags or { "solo", "json" }) do
       if args[o] then
          add_argument("--" .. o)
@@ -96,6 +96,18 @@ local function await_job(args, name, state)
    return state.status or 1
 end
 
+-- Which nodes were looked at, where not all.
+local function among_which(args)
+   if args.partition then
+      return " in partition " .. args.partition
+   elseif args.reservation then
+      return " in reservation " .. args.reservation
+   elseif args.at then
+      return " and can test " .. args.at
+   end
+   return ""
+end
+
 -- What is left out, and who has to say which partition it is to be.  Returns whether it can begin.
 local function is_possible(args, name, idle)
    for _, l in ipairs(idle.left_out or {}) do
@@ -103,9 +115,7 @@ local function is_possible(args, name, idle)
    end
    if idle.count < 2 then
       report.complain(("%s: %d of the topology's nodes are idle%s, at least 2 are needed")
-         :format(name, idle.count, args.partition and " in partition " .. args.partition
-         or args.reservation and " in reservation " .. args.reservation
-         or args.at and " and can test " .. args.at or ""))
+         :format(name, idle.count, among_which(args)))
       return false
    elseif idle.split then
       local each = tables.map(idle.split, function(partition)

@@ -18,14 +18,19 @@ local LETTER = { router = "G", mezzanine = "M", backplane = "B", cable = "C", up
 
 --- The letter of a link's kind, as TopoBW prints it.
 function links.letter(topo, component)
-   local class = topo.class and topo:class(component) or "cable"
+   local class = "cable"
+   if topo.class then
+      class = topo:class(component) or class
+   end
    return LETTER[class] or "C"
 end
 
 -- Those of the nodes that have a rail.
 local function on_rail(topo, nodes, rail)
-   return rail == 1 and topo.rails == 1 and nodes
-      or tables.filter(nodes, function(node) return topo:router(node, rail) end)
+   if rail == 1 and topo.rails == 1 then
+      return nodes
+   end
+   return tables.filter(nodes, function(node) return topo:router(node, rail) end)
 end
 
 local function by_router(topo, nodes, rail)
@@ -50,7 +55,10 @@ local function only_link(topo, route)
          found, count = stage, count + 1
       end
    end
-   return count == 1 and found or nil
+   if count == 1 then
+      return found
+   end
+   return nil
 end
 
 local function make_test(topo, src, dst, more)
@@ -66,9 +74,11 @@ end
 local function same_router(topo, by, rail, options)
    local items = {}
    for _, list in pairs(by) do
-      for i = 1, #list > 1 and #list or 0 do
-         items[#items + 1] = make_test(topo, list[i], list[i % #list + 1],
-            { kind = "audit G", sending = "E", same = true, rail = rail })
+      if #list > 1 then
+         for i = 1, #list do
+            items[#items + 1] = make_test(topo, list[i], list[i % #list + 1],
+               { kind = "audit G", sending = "E", same = true, rail = rail })
+         end
       end
    end
    table.sort(items, function(one, other) return one.src < other.src end)
@@ -82,7 +92,10 @@ local RANK = { ["+0"] = 1, ["-1"] = 2, ["+1"] = 3, ["-0"] = 4 }
 local function in_order(groups)
    local place = {}
    for i, g in ipairs(groups) do
-      place[g] = g.dimension and g.dimension * 10 + RANK[g.way] or 1e6 + i
+      place[g] = 1e6 + i
+      if g.dimension then
+         place[g] = g.dimension * 10 + RANK[g.way]
+      end
    end
    table.sort(groups, function(one, other) return place[one] < place[other] end)
    return groups
@@ -120,13 +133,16 @@ local function shared_test(topo, by, test, turn)
    for i = 1, math.min(#from, #to, count_senders(topo, test)) do
       local at = i + first - 1
       local s = make_test(topo, from[at % #from + 1], to[at % #to + 1], { kind = "audit S",
-         sending = "S", link = test.link, rail = test.rail, again = turn and true or nil,
+         sending = "S", link = test.link, rail = test.rail, again = turn ~= nil or nil,
          group = ("S%d.%d"):format(test.link, turn or 0) })
       if s and only_link(topo, s.route) == test.link then
          group[#group + 1] = s
       end
    end
-   return #group > 1 and group or nil
+   if #group > 1 then
+      return group
+   end
+   return nil
 end
 
 local function shared_phases(topo, by, phases, options)
@@ -177,17 +193,26 @@ function links.plan(topo, nodes, solo_only, breathe)
    local o = { ordered = true, breathe = breathe or function() end }
    local rails, by_rail = topo.rails or 1, {}
    for c = 1, #topo.components do
-      plan.links = plan.links + (topo:is_link(c) and 1 or 0)
+      plan.links = plan.links + tables.one_if(topo:is_link(c))
+   end
+   local function rail_or_nil(rail)
+      if rails > 1 then
+         return rail
+      end
+      return nil
    end
    for k = 1, rails do
       by_rail[k] = by_router(topo, nodes, k)
-      neighbours(topo, plan, by_rail[k], rails > 1 and k or nil, solo_only, o)
+      neighbours(topo, plan, by_rail[k], rail_or_nil(k), solo_only, o)
    end
-   local left = plan.links - tables.size(plan.covered)
-   for k = 1, left > 0 and rails or 0 do
+   local left, last = plan.links - tables.size(plan.covered), 0
+   if left > 0 then
+      last = rails
+   end
+   for k = 1, last do
       local items, sure
       items, left, sure = search.find(topo, on_rail(topo, nodes, k), {
-         rail = rails > 1 and k or nil, make = make_test, by = by_rail[k], covered = plan.covered,
+         rail = rail_or_nil(k), make = make_test, by = by_rail[k], covered = plan.covered,
          in_set = plan.in_set, left = left, breathe = o.breathe })
       plan.sure = plan.sure and sure
       local more = schedule.colour(items, topo, o)
@@ -219,14 +244,22 @@ local function near_again(topo, by, test, turn)
    local from, to = by[test.from_router] or {}, by[test.to_router] or {}
    local a = #from > 0 and #to > 0 and make_test(topo, from[turn % #from + 1], to[turn % #to + 1],
       { kind = "audit E", sending = "E", link = test.link, again = true, rail = test.rail })
-   return a and only_link(topo, a.route) == test.link and a or nil
+   if a and only_link(topo, a.route) == test.link then
+      return a
+   end
+   return nil
 end
 
 -- One node's tx or rx with another node of its router.
 local function by_router_mate(topo, there, by, test)
-   local src, dst = there.present[test.src] and test.src or nil, nil
+   local src, dst
+   if there.present[test.src] then
+      src = test.src
+   end
    for _, n in ipairs(by[test.from_router] or {}) do
-      dst = n ~= src and n or dst
+      if n ~= src then
+         dst = n
+      end
    end
    return src and dst and make_test(topo, src, dst, { kind = test.kind, sending = "E", same = true,
       again = true, rail = test.rail })
@@ -241,9 +274,11 @@ local function by_others(topo, there, by, test, turn)
    for _, c in ipairs(test.links or { test.link }) do
       local src, dst = search.another(topo, by, there.nodes, c,
          { rail = test.rail, others = test.route, turn = turn })
-      list[#list + 1] = src and make_test(topo, src, dst,
-         { kind = test.kind, sending = "E", link = c,
-         links = { c }, far = true, again = true, rail = test.rail }) or nil
+      if src then
+         list[#list + 1] = make_test(topo, src, dst,
+            { kind = test.kind, sending = "E", link = c,
+            links = { c }, far = true, again = true, rail = test.rail })
+      end
    end
    if #list > 0 then
       test.links = test.link and { test.link } -- the others are on their own from now on
@@ -266,8 +301,10 @@ function links.again(topo, there, test, turn)
       return { a }
    end
    local is_there = there.present[test.src] and there.present[test.dst]
-   local list = (test.far and test.link or not is_there) and by_others(topo, there, by, test, turn)
-      or {}
+   local list = {}
+   if test.far and test.link or not is_there then
+      list = by_others(topo, there, by, test, turn)
+   end
    if #list > 0 or not is_there then
       return list
    end

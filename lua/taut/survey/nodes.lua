@@ -116,7 +116,9 @@ function methods:gone(conn)
       return
    end
    self:leave_out(peer, peer.fault or "its process has ended")
-   self.count = self.count - (self.started and 0 or 1)
+   if not self.started then
+      self.count = self.count - 1
+   end
    if round and round.asked[peer.node] and not round.results[peer.node] then
       round.open = round.open - 1
    end

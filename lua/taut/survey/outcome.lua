@@ -24,7 +24,10 @@ end
 -- Dimension or kind of the links that a test is about.
 local function class_of(survey, test)
    local c = test.link or test.sets and test.sets[1] and test.sets[1][1]
-   return c and survey.topo:axis(c) or "--"
+   if not c then
+      return "--"
+   end
+   return survey.topo:axis(c) or "--"
 end
 
 local function summary_of(survey)
@@ -89,7 +92,9 @@ local function unmeasured(survey, in_measured)
       for _, c in ipairs(t.route) do
          if type(c) == "number" then
             got[c] = got[c] or counts
-            why[c] = not counts and t.why or why[c]
+            if not counts then
+               why[c] = t.why or why[c]
+            end
          else
             for _, member in ipairs(c) do
                in_set[member] = in_set[member] or counts
@@ -103,15 +108,17 @@ local function unmeasured(survey, in_measured)
       local planned = survey.plan.covered[c] or survey.plan.in_set[c]
       local is_link = survey.topo:is_link(c) and not (away[c] and not planned)
       local as_set = is_link and not got[c] and not survey.plan.covered[c] and in_set[c]
-      n.links = n.links + (is_link and 1 or 0)
-      n.measured = n.measured + (is_link and got[c] and 1 or 0)
-      n.in_sets = n.in_sets + (as_set and 1 or 0)
-      n.open = n.open + (as_set and not in_measured[c] and 1 or 0)
-      n.untested = n.untested + (is_link and not (planned or as_set or got[c]) and 1 or 0)
+      n.links = n.links + tables.one_if(is_link)
+      n.measured = n.measured + tables.one_if(is_link and got[c])
+      n.in_sets = n.in_sets + tables.one_if(as_set)
+      n.open = n.open + tables.one_if(as_set and not in_measured[c])
+      n.untested = n.untested + tables.one_if(is_link and not (planned or as_set or got[c]))
       if not got[c] and not as_set and (why[c] or is_link and planned) then
          n.list = n.list + 1
-         list[#list + 1] = n.list <= LIST_MAX and { component = survey.topo.components[c],
-            why = why[c] or survey.ended or "its test was not run" } or nil
+         if n.list <= LIST_MAX then
+            list[#list + 1] = { component = survey.topo.components[c],
+               why = why[c] or survey.ended or "its test was not run" }
+         end
       end
    end
    return list, n
@@ -158,16 +165,18 @@ function outcome.of(survey)
    local of_sets, set_counts, in_measured = sets.of(survey)
    table.move(of_sets, 1, #of_sets, #list_slow + 1, list_slow)
    local list, n = unmeasured(survey, in_measured)
-   local void = 0
+   local void, unreached, unsearched = 0, 0, n.untested
    for _, t in survey.each(survey.results) do
-      void = void + (t.class == "void" and not t.part and 1 or 0)
+      void = void + tables.one_if(t.class == "void" and not t.part)
+   end
+   if survey.plan.sure then
+      unreached, unsearched = n.untested, 0
    end
    local found = { slow = list_slow, doubtful = doubtful, passing = passing,
       unexplained = unexplained, unmeasured = list, unmeasured_count = n.list,
       measured = n.measured, links = n.links, in_sets = n.in_sets, sets = set_counts.all,
       sets_measured = set_counts.measured,
-      unreached = survey.plan.sure and n.untested or 0, unsearched = survey.plan.sure and 0
-         or n.untested,
+      unreached = unreached, unsearched = unsearched,
       summary = summary_of(survey), dim = dim_links(survey, most_showable(survey)),
          compare = compare.of(survey),
       tests = #survey.results, void = void, missing = survey.missing, unknown = survey.unknown }

@@ -3,6 +3,8 @@
 local endpoints = require "taut.wire.endpoints"
 local json = require "taut.json"
 local seal = require "taut.seal"
+local stages = require "taut.topology.stages"
+local tables = require "taut.base.tables"
 local wire = require "taut.wire"
 
 local rounds = {}
@@ -14,7 +16,7 @@ local SEND_MS = 0.2                       -- building and sending one plan takes
 --- Call fn(component) for each component of a route; a stage may be a set of them.
 function rounds.each(route, fn)
    for _, stage in ipairs(route) do
-      for _, c in ipairs(type(stage) == "table" and stage or { stage }) do
+      for _, c in ipairs(stages.members(stage)) do
          fn(c)
       end
    end
@@ -70,8 +72,10 @@ end
 local function why_not(session, test)
    local a, b, names = session.present[test.src], session.present[test.dst],
       session.site.topology.nodes
-   if not a or not b then
-      return names[a and test.dst or test.src] .. " takes no part any more"
+   if not a then
+      return names[test.src] .. " takes no part any more"
+   elseif not b then
+      return names[test.dst] .. " takes no part any more"
    elseif confine_peer(a) or confine_peer(b) then
       return a.odd or b.odd
    elseif endpoints.are_one_host(a.endpoints, b.endpoints) then
@@ -107,7 +111,9 @@ local function add_phase(session, round, phase, number, start_ms)
    for _, t in ipairs(phase) do
       t.phase = number
       add_test(session, round, t, start_ms)
-      left[#left + 1] = not t.skipped and t or nil
+      if not t.skipped then
+         left[#left + 1] = t
+      end
    end
    if phase.expect then
       if #left < #phase then
@@ -131,8 +137,10 @@ function rounds.cut(session, phases, at)
    for _ in pairs(session.present) do
       nodes = nodes + 1
    end
-   local ofi_ms = session.done_phases == 0
-      and endpoints.ofi_lead_ms(session.present, session.site.checks.ofi_lead_ms) or 0
+   local ofi_ms = 0
+   if session.done_phases == 0 then
+      ofi_ms = endpoints.ofi_lead_ms(session.present, session.site.checks.ofi_lead_ms) or 0
+   end
    local lead_ms = math.min(5000, settings.lead_ms + ofi_ms + math.ceil(nodes * SEND_MS))
    local start_ms = lead_ms
    while at <= #phases do
@@ -189,7 +197,7 @@ end
 function rounds.doubt(phases, settings)
    for _, phase in ipairs(phases) do
       local void, was = without_void(phase)
-      for t, before in pairs(void and was or {}) do
+      for t, before in pairs(tables.or_empty(void and was)) do
          if t.bw_Bps >= settings.good * t.planned_Bps then
             t.expected_Bps, t.ratio = t.planned_Bps, t.bw_Bps / t.planned_Bps
             t.class = "good"

@@ -11,7 +11,10 @@ local each = rounds.each
 
 -- The tests of an item: a group, or one test.
 local function tests_of(item)
-   return item.src and { item } or item
+   if item.src then
+      return { item }
+   end
+   return item
 end
 
 --- Give a test its route, and that of its acknowledgements.
@@ -71,17 +74,18 @@ end
 -- @return array of phases, arrays of tests with planned_Bps
 function schedule.colour(items, topo, options)
    local list, phases = table.move(items, 1, #items, 1, {}), {}
-   if not (options and options.ordered) then
+   options = options or {}
+   if not options.ordered then
       local degree, place = count_degrees(items), {}
       for i, item in ipairs(items) do
          place[item] = i
       end
       table.sort(list, function(one, other)
-         return degree[one] ~= degree[other] and degree[one] > degree[other] or
-            degree[one] == degree[other] and place[one] < place[other]
+         return degree[one] > degree[other]
+            or degree[one] == degree[other] and place[one] < place[other]
       end)
    end
-   local breathe = options and options.breathe or function() end
+   local breathe = options.breathe or function() end
    for _, item in ipairs(list) do
       local at
       breathe()

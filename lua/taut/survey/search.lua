@@ -49,7 +49,9 @@ local function links_new(self, src, dst)
    self.breathe()
    for _, stage in ipairs(self.topo:route(src, dst, nil, self.rail) or {}) do
       if type(stage) == "table" then
-         sets[#sets + 1] = has_news(self, stage) and stage or nil
+         if has_news(self, stage) then
+            sets[#sets + 1] = stage
+         end
       elseif self.topo:is_link(stage) and not self.covered[stage] then
          links[#links + 1] = stage
       end
@@ -91,7 +93,9 @@ end
 
 local function take_link(self, link)
    self.covered[link] = true
-   self.left = self.left - (self.in_set[link] and 0 or 1)
+   if not self.in_set[link] then
+      self.left = self.left - 1
+   end
 end
 
 local function take_set(self, set)
@@ -109,10 +113,13 @@ local function take_pair(self, src, dst, links, sets)
    end
    local is_set = #sets > 0 and #links == 0
    local function make_test(flow)
+      local streams
+      if is_set and not flow then
+         streams = streams_of(sets)
+      end
       return self.make(self.topo, src, dst, { kind = "audit E", sending = "E", link = links[1],
-         links = links, far = true, rail = self.rail, sets = #sets > 0 and sets or nil,
-         streams = is_set and not flow and streams_of(sets) or nil, flow = flow,
-         again = flow and flow > 1 or nil })
+         links = links, far = true, rail = self.rail, sets = tables.unless_empty(sets),
+         streams = streams, flow = flow, again = (flow or 1) > 1 or nil })
    end
    if is_set and self.topo:hashes(sets[1][1]) then
       if not search.add_flows(self.items, sets, make_test) then
@@ -175,7 +182,10 @@ local function sweep_pairs(self, barren)
          local b = nodes[(i + d - 1) % #nodes + 1]
          take_pair(self, a, b, links_new(self, a, b))
       end
-      idle = #self.items == before and idle + 1 or 0
+      idle = idle + 1
+      if #self.items ~= before then
+         idle = 0
+      end
       if idle > barren then
          return false
       end
@@ -202,7 +212,9 @@ local function nearest_nodes(self, router)
          end
          for _, c in ipairs(self.topo:links_of(at)) do
             local s = self.topo:to(c)
-            after[#after + 1] = not seen[s] and s or nil
+            if not seen[s] then
+               after[#after + 1] = s
+            end
             seen[s] = true
          end
       end
@@ -227,7 +239,9 @@ local function crosses_link(self, link, others, src, dst)
    local found, shared = false, 0
    for _, stage in ipairs(self.topo:route(src, dst, nil, self.rail) or {}) do
       found = found or stage == link
-      shared = shared + (stage ~= link and others[stage] and 1 or 0)
+      if stage ~= link and others[stage] then
+         shared = shared + 1
+      end
    end
    return found, shared
 end
@@ -243,7 +257,10 @@ local function candidates(self, link)
       if i > TRIES or #from == 0 or #to == 0 then
          return nil
       end
-      local far = i % 2 == 0 and self.nodes or to
+      local far = to
+      if i % 2 == 0 then
+         far = self.nodes
+      end
       -- as many as there are on the one side for each on the other
       return strided_item(from, i // 2 + i // (2 * #far)), strided_item(far, i // 2)
    end

@@ -12,9 +12,11 @@ local json = require "taut.json"
 local judge = require "taut.diagnose.judge"
 local loop = require "taut.loop"
 local nodes = require "taut.survey.nodes"
+local report = require "taut.report"
 local reports = require "taut.wire.reports"
 local rounds = require "taut.survey.rounds"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 local task = require "taut.base.task"
 local wire = require "taut.wire"
 
@@ -29,7 +31,10 @@ local KEEP_TESTS = 200  -- diagnosed at once
 
 -- The owner is told.
 local function tell_owner(self, message)
-   for _, text in ipairs(self.owner and reports.encode(message) or {}) do
+   if not self.owner then
+      return
+   end
+   for _, text in ipairs(reports.encode(message) or {}) do
       nodes.send(self.owner, wire.REPORT, text)
    end
 end
@@ -44,9 +49,13 @@ local function finish_survey(self, why)
    end
    self.over = true
    tell_owner(self, { kind = "end", why = why, found = found })
-   self:dismiss_all(not self.owner and why or nil)
+   if self.owner then
+      self:dismiss_all()
+   else
+      self:dismiss_all(why)
+   end
    sys.log("notice", ("%s of job %d, step %d: %d tests%s"):format(self.purpose, self.job,
-      self.step, self.tests_run, why and "; " .. why or ""))
+      self.step, self.tests_run, report.text_with("; ", why)))
    self.on_over(self)
 end
 
@@ -149,10 +158,12 @@ local function is_vouched(self, test)
 end
 
 local function keep_tests(self, tests)
-   local list = {}
-   for _, t in ipairs(self.admin and tests or {}) do
-      list[#list + 1] = judge.is_evidence(t) and is_vouched(self, t) and t or nil
+   if not self.admin then
+      return
    end
+   local list = tables.filter(tests or {}, function(test)
+      return judge.is_evidence(test) and is_vouched(self, test)
+   end)
    for first = 1, #list, KEEP_TESTS do
       local last = math.min(first + KEEP_TESTS - 1, #list)
       self.site.keep(self, table.move(list, first, last, 1, {}))

@@ -8,6 +8,7 @@
 local json = require "taut.json"
 local rounds = require "taut.survey.rounds"
 local stages = require "taut.topology.stages"
+local tables = require "taut.base.tables"
 local text = require "taut.diagnose.sets.text"
 
 local sets = {}
@@ -24,7 +25,9 @@ local function pair_of(by, list, test)
       pair = { test = test, flows = 0, low = {}, planned = 0, sets = {} }
       by[key], list[#list + 1] = pair, pair
       for _, stage in ipairs(test.route) do
-         pair.sets[#pair.sets + 1] = type(stage) == "table" and stage or nil
+         if type(stage) == "table" then
+            pair.sets[#pair.sets + 1] = stage
+         end
       end
    end
    return pair
@@ -36,8 +39,12 @@ local function pairs_of(survey)
       if t.flow then
          local pair = pair_of(by, list, t)
          pair.planned = math.max(pair.planned, t.flow)
-         pair.flows = pair.flows + (t.class ~= "void" and 1 or 0)
-         pair.low[#pair.low + 1] = t.class == "low" and t or nil
+         if t.class ~= "void" then
+            pair.flows = pair.flows + 1
+         end
+         if t.class == "low" then
+            pair.low[#pair.low + 1] = t
+         end
       end
    end
    return list
@@ -45,13 +52,13 @@ end
 
 -- Some flows low, some well: at least `needed` low ones, half of them near the best of these.
 local function is_mixed(pair, survey)
-   local best, near = 0, 0
+   local best = 0
    for _, t in ipairs(pair.low) do
       best = math.max(best, t.ratio or 0)
    end
-   for _, t in ipairs(pair.low) do
-      near = near + ((t.ratio or 0) >= (1 - survey.diagnosis.ceiling) * best and 1 or 0)
-   end
+   local near = tables.count(pair.low, function(test)
+      return (test.ratio or 0) >= (1 - survey.diagnosis.ceiling) * best
+   end)
    return #pair.low > 0 and #pair.low < pair.flows and near * 2 >= #pair.low
 end
 
@@ -92,7 +99,9 @@ local function describe_set(survey, set, ties)
    for _, pair in ipairs(set.mixed) do
       low, flows = low + #pair.low, flows + pair.flows
       for _, t in ipairs(pair.low) do
-         best = (not best or t.bw_Bps > best.bw_Bps) and t or best
+         if not best or t.bw_Bps > best.bw_Bps then
+            best = t
+         end
       end
    end
    for i, other in ipairs(ties) do
@@ -108,11 +117,7 @@ end
 
 -- How many pairs of a list are unexplained.
 local function open_pairs(set, explained)
-   local n = 0
-   for _, pair in ipairs(set.mixed) do
-      n = n + (explained[pair] and 0 or 1)
-   end
-   return n
+   return tables.count(set.mixed, function(pair) return not explained[pair] end)
 end
 
 local function low_flows(set)
@@ -133,12 +138,14 @@ function sets.of(survey)
    local explained, suspects = {}, {}
    for _, set in ipairs(list) do
       local is_measured = set.flows >= MEASURED * set.planned
-      n.all, n.measured = n.all + 1, n.measured + (is_measured and 1 or 0)
-      rounds.each(is_measured and { set.members } or {}, function(component)
-         measured[component] = true
-      end)
-      suspects[#suspects + 1] = #set.mixed > 0 and not set.is_well
-         and low_flows(set) >= survey.needed and set or nil
+      n.all = n.all + 1
+      if is_measured then
+         n.measured = n.measured + 1
+         rounds.each({ set.members }, function(component) measured[component] = true end)
+      end
+      if #set.mixed > 0 and not set.is_well and low_flows(set) >= survey.needed then
+         suspects[#suspects + 1] = set
+      end
    end
    while true do
       local best, most = nil, 0
@@ -151,10 +158,9 @@ function sets.of(survey)
       if not best then
          break
       end
-      local ties = {}
-      for _, set in ipairs(suspects) do
-         ties[#ties + 1] = set ~= best and open_pairs(set, explained) == most and set or nil
-      end
+      local ties = tables.filter(suspects, function(set)
+         return set ~= best and open_pairs(set, explained) == most
+      end)
       rows[#rows + 1] = describe_set(survey, best, ties)
       for _, set in ipairs({ best, table.unpack(ties) }) do
          for _, pair in ipairs(set.mixed) do

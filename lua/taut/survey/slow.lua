@@ -30,7 +30,7 @@ function slow.most(survey, amount, counts)
    local most, sums = {}, {}
    for _, t in survey.each(survey.results) do
       local Bps = amount(t)
-      for _, c in ipairs(Bps and t.route or {}) do
+      for _, c in ipairs(tables.or_empty(Bps and t.route)) do
          if counts(t, c) and t.group then
             sums[c] = sums[c] or {}
             sums[c][t.group] = (sums[c][t.group] or 0) + Bps
@@ -70,8 +70,9 @@ end
 local function cleared_components(survey, most)
    local well, alive = {}, {}
    for c, bps in pairs(most) do
-      well[c] = type(c) == "number" and bps >= survey.diagnosis.good * survey.topo.capacity[c]
-         or nil
+      if type(c) == "number" and bps >= survey.diagnosis.good * survey.topo.capacity[c] then
+         well[c] = true
+      end
    end
    for _, t in survey.each(survey.results) do
       if t.class == "good" then
@@ -102,13 +103,8 @@ end
 -- @param needed settings.confirm
 -- @param ceiling diagnosis.ceiling
 function slow.is_settled(ratios, again, needed, ceiling)
-   local best, near = 0, 0
-   for _, r in ipairs(ratios) do
-      best = math.max(best, r)
-   end
-   for _, r in ipairs(ratios) do
-      near = near + (r >= (1 - ceiling) * best and 1 or 0)
-   end
+   local best = math.max(0, table.unpack(ratios))
+   local near = tables.count(ratios, function(ratio) return ratio >= (1 - ceiling) * best end)
    return again >= needed and near >= math.max(math.min(2, needed + 1), #ratios / 2)
 end
 
@@ -126,9 +122,11 @@ local function confirmed_low(survey)
    for _, t in survey.each(survey.results) do
       local key = slow.key(t)
       passed[key] = passed[key] or t.class == "good" or t.part
-      again[key] = (again[key] or 0) + (t.again and t.class == "low" and 1 or 0)
-      ratios[key] = ratios[key] or {}
-      table.insert(ratios[key], t.class == "low" and t.ratio or nil)
+      again[key], ratios[key] = again[key] or 0, ratios[key] or {}
+      if t.class == "low" then
+         again[key] = again[key] + tables.one_if(t.again)
+         table.insert(ratios[key], t.ratio)
+      end
    end
    for _, t in survey.each(survey.results) do
       local key = slow.key(t)
@@ -139,8 +137,11 @@ local function confirmed_low(survey)
          low[#low + 1] = t
       elseif t.class == "low" and not seen[key] then
          seen[key] = true
-         passing = passing + (passed[key] and 1 or 0)
-         doubtful[#doubtful + 1] = not passed[key] and t or nil
+         if passed[key] then
+            passing = passing + 1
+         else
+            doubtful[#doubtful + 1] = t
+         end
       end
    end
    return low, passing, doubtful
@@ -162,7 +163,10 @@ local function accused_by(test, well, alive)
          add_component(c)
       end
    end
-   for _, c in ipairs((test.ratio or 0) < ACK_RATIO and stages.sure(test.back) or {}) do
+   if (test.ratio or 0) >= ACK_RATIO then
+      return list
+   end
+   for _, c in ipairs(stages.sure(test.back) or {}) do
       if not alive[c] then
          add_component(c)
       end
@@ -174,7 +178,7 @@ local function by_component(low, well, alive)
    local map, without = {}, 0
    for _, t in ipairs(low) do
       local list = accused_by(t, well, alive)
-      without = without + (#list == 0 and 1 or 0)
+      without = without + tables.one_if(#list == 0)
       for _, c in ipairs(list) do
          map[c] = map[c] or {}
          map[c][t] = true
@@ -186,14 +190,14 @@ end
 local function do_overlap(set, other)
    local n = 0
    for t in pairs(set) do
-      n = n + (other[t] and 1 or 0)
+      n = n + tables.one_if(other[t])
    end
    return n
 end
 
 -- Which of two comes first: by number, and a set after its first member.
 local function comes_before(one, other)
-   local x, y = type(one) == "table" and one[1] or one, type(other) == "table" and other[1] or other
+   local x, y = stages.members(one)[1], stages.members(other)[1]
    return x < y or x == y and type(one) == "number" and type(other) == "table"
 end
 
@@ -227,13 +231,17 @@ local function describe_slow(survey, component, set, ties, most)
          cap = math.min(cap, topo.capacity[member])
       end
    end
+   local of, where
+   if component == first then
+      where = topo:cable(component)
+   else
+      of, where = #component, ("one of %d links, or several"):format(#component)
+   end
    return { component = stages.text({ component }, topo.components),
       left = math.min(1, (most[component] or 0) / cap), measured_Bps = most[component] or 0,
          capacity_Bps = cap,
       tests = tables.size(set), ["or"] = names, src = low.src_name, dst = low.dst_name,
-      kind = topo:kind(first), of = component ~= first and #component or nil,
-      where = component == first and topo:cable(component)
-         or ("one of %d links, or several"):format(#component) }
+      kind = topo:kind(first), of = of, where = where }
 end
 
 -- Components that explain nearly the same tests as this one, and no more.

@@ -17,7 +17,10 @@ step.REPORT_MAX = 5 << 20
 -- @return SLURM_PROCID, or nil
 function step.procid()
    local id, in_step = os.getenv "SLURM_PROCID", os.getenv "SLURM_STEP_ID"
-   return in_step and id and math.tointeger(tonumber(id)) or nil
+   if not in_step or not id then
+      return nil
+   end
+   return math.tointeger(tonumber(id))
 end
 
 local function run_probe(purpose, ...)

@@ -42,6 +42,14 @@ function stages.all(route)
    return list
 end
 
+--- The components of a stage: a set's members, or the one component.
+function stages.members(stage)
+   if type(stage) == "table" then
+      return stage
+   end
+   return { stage }
+end
+
 local SHOWN = 3 -- members of a set that stand in a text
 
 --- The route as text: names, sets as {a|b|c|+5}.
@@ -55,7 +63,9 @@ function stages.text(route, names)
          local some = tables.fill(1, math.min(#s, SHOWN), function(component)
             return names[s[component]]
          end)
-         some[#some + 1] = #s > SHOWN and ("+%d"):format(#s - SHOWN) or nil
+         if #s > SHOWN then
+            some[#some + 1] = ("+%d"):format(#s - SHOWN)
+         end
          out[i] = "{" .. table.concat(some, "|") .. "}"
       end
    end

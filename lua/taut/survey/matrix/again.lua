@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- The second look: which pairs are measured again alone, and what it says of the findings.
 local findings = require "taut.survey.matrix.findings"
+local tables = require "taut.base.tables"
 
 local again = {}
 
@@ -18,7 +19,10 @@ local function sample_pairs(matrix, finding, most)
    end
    local count = math.min(most, #finding.pairs)
    for n = 0, count - 1 do
-      local k = n == 0 and worst or finding.pairs[1 + n * #finding.pairs // count]
+      local k = finding.pairs[1 + n * #finding.pairs // count]
+      if n == 0 then
+         k = worst
+      end
       if not seen[k] then
          seen[k] = true
          list[#list + 1] = k
@@ -62,7 +66,7 @@ function again.confirm(matrix, list)
       for _, k in ipairs(f.asked or {}) do
          if matrix.again[k] and matrix.class[k] ~= "void" then
             asked = asked + 1
-            low = low + (matrix.class[k] == "low" and 1 or 0)
+            low = low + tables.one_if(matrix.class[k] == "low")
          end
       end
       if asked > 0 then

@@ -24,12 +24,20 @@ local function clears_component(matrix, key, topo, component, most)
    return matrix.bw[key] >= matrix.good * capacity or matrix.bw[key] >= most * matrix.expected[key]
 end
 
+local function kind_of(topo, key)
+   if type(key) == "table" then
+      return "set"
+   elseif topo:is_link(key) then
+      return "link"
+   end
+   return topo:kind(key)
+end
+
 -- The list keeps the order; `of` finds one by its component number or shared stage.
 local function candidate(list, topo, key)
    local c = list.of[key]
    if not c then
-      c = { key = key, low = {}, clear = 0, kind = type(key) == "table" and "set"
-         or topo:is_link(key) and "link" or topo:kind(key) }
+      c = { key = key, low = {}, clear = 0, kind = kind_of(topo, key) }
       list.of[key] = c
       list[#list + 1] = c
    end
@@ -75,7 +83,10 @@ end
 
 -- Of a set of links one broken member of n slows the pairs that are hashed onto it: about 1 in n.
 local function least_share(component)
-   return component.kind == "set" and 0.5 / #component.key or MOST
+   if component.kind == "set" then
+      return 0.5 / #component.key
+   end
+   return MOST
 end
 
 local function is_blamed(component, rest)
@@ -134,7 +145,10 @@ local function group_component(groups, topo, component)
    if back then
       local other = topo.components[back]
       add_to_group(groups, "router", router_of(topo, back), component)
-      add_to_group(groups, "cable", name < other and name or other, component)
+      if other < name then
+         name = other
+      end
+      add_to_group(groups, "cable", name, component)
    end
 end
 
@@ -148,7 +162,10 @@ local function add_wholes(list, topo)
       end
    end
    for _, g in ipairs(groups) do
-      local enough = g.kind == "router" and math.max(3, 1.5 * ports[g.name]) or 2
+      local enough = 2
+      if g.kind == "router" then
+         enough = math.max(3, 1.5 * ports[g.name])
+      end
       if #g.members >= enough then
          g.low, g.clear = union_of(g.members), 0
          for _, c in ipairs(g.members) do
@@ -194,13 +211,16 @@ end
 
 -- Other single components that explain the same pairs.
 local function tied_with(list, best, rest, taken)
-   local mine, tied = {}, {}
-   for _, k in ipairs(rest) do
-      mine[k] = true
+   local mine, tied = tables.set(rest), {}
+   if RANK[best.kind] ~= 1 then
+      return tied
    end
-   for _, c in ipairs(RANK[best.kind] == 1 and list or {}) do
-      local others = c ~= best and RANK[c.kind] == 1 and without_taken(c.low, taken) or {}
-      local same = tables.sum(others, function(key) return mine[key] and 1 or 0 end)
+   for _, c in ipairs(list) do
+      local others = {}
+      if c ~= best and RANK[c.kind] == 1 then
+         others = without_taken(c.low, taken)
+      end
+      local same = tables.count(others, function(key) return mine[key] end)
       if same > 0 and same >= SAME * math.max(#rest, #others) and is_blamed(c, others) then
          tied[#tied + 1] = c.key
       end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- The squares of a heat map: one for each pair, or, on a very large machine, one for several.
 local colour = require "taut.report.colour"
+local report = require "taut.report"
 
 local cells = {}
 
@@ -11,13 +12,20 @@ local NOTHING = "#ffffff"
 cells.VOID = "#9db0c4"  -- bluish: no shade of the scale is
 cells.ABSENT = "#dfe5ea"
 
+local FILLS = { void = cells.VOID, absent = cells.ABSENT }
+-- Up to so many squares in a row have sides of so many pixels.
+local SIDES = { { squares = 20, px = 40 }, { squares = 36, px = 26 }, { squares = 64, px = 15 } }
+
 --- How large a square is, in pixels, and how many nodes it stands for in each direction.
 function cells.size(nodes)
    local bin = (nodes + MOST - 1) // MOST
    local squares = (nodes + bin - 1) // bin
-   local px = squares <= 20 and 40 or squares <= 36 and 26 or squares <= 64 and 15
-      or math.max(1, 1024 // squares)
-   return px, bin, squares
+   for _, fit in ipairs(SIDES) do
+      if squares <= fit.squares then
+         return fit.px, bin, squares
+      end
+   end
+   return math.max(1, 1024 // squares), bin, squares
 end
 
 -- The slowest pair of a square, and what is the case where none has a figure.
@@ -29,8 +37,9 @@ local function worst_in(matrix, row, column, bin)
          if r and (not worst or r < worst) then
             worst = r
          end
-         state = state or i ~= j and (matrix.class[matrix:key(i, j)] == "void" and "void"
-            or "absent")
+         if i ~= j and not state then
+            state = report.text_if(matrix.class[matrix:key(i, j)] == "void", "void", "absent")
+         end
       end
    end
    return worst, state
@@ -42,7 +51,7 @@ local function fill_of(matrix, row, column, bin)
    if r then
       return colour.heat(math.floor(math.min(r, 1) * (STEPS - 1) + 0.5) / (STEPS - 1)), r
    end
-   return state == "void" and cells.VOID or state == "absent" and cells.ABSENT or NOTHING
+   return FILLS[state] or NOTHING
 end
 
 -- Runs of one colour in a row become one shape, all shapes of a colour one path.
@@ -77,22 +86,33 @@ local function draw_paths(doc, matrix, x, y, px, bin, squares)
    end
 end
 
+-- The number that stands in a square: microseconds, or percent.
+local function figure_of(matrix, row, column, ratio)
+   if matrix.mode == "latency" then
+      return matrix.median_ns[matrix:key(row, column)] / 1e3
+   end
+   return 100 * ratio
+end
+
 local function draw_squares(doc, matrix, x, y, px, tip_of)
-   local void = doc:hatch(cells.ABSENT, cells.VOID)
+   local void, size = doc:hatch(cells.ABSENT, cells.VOID), 9.5
+   if px >= 36 then
+      size = 12
+   end
    for i = 1, matrix.n do
       for j = 1, matrix.n do
          local fill, r = fill_of(matrix, i, j, 1)
          local left, top = x + (j - 1) * px, y + (i - 1) * px
-         if i ~= j then
-            doc:rect(left, top, px, px, { fill = fill == cells.VOID and void or fill,
-               shape_rendering = "crispEdges", tip = tip_of(i, j) })
+         if i ~= j and fill == cells.VOID then
+            doc:rect(left, top, px, px, { fill = void, shape_rendering = "crispEdges",
+               tip = tip_of(i, j) })
+         elseif i ~= j then
+            doc:rect(left, top, px, px, { fill = fill, shape_rendering = "crispEdges",
+               tip = tip_of(i, j) })
          end
          if r and px >= 24 then
-            local figure = matrix.mode == "latency" and matrix.median_ns[matrix:key(i, j)] / 1e3
-               or 100 * r
-            doc:text(left + px / 2, top + px / 2 + 4, ("%.0f"):format(figure), {
-               anchor = "middle", size = px >= 36 and 12 or 9.5, fill = colour.ink(fill),
-               pointer_events = "none" })
+            doc:text(left + px / 2, top + px / 2 + 4, ("%.0f"):format(figure_of(matrix, i, j, r)), {
+               anchor = "middle", size = size, fill = colour.ink(fill), pointer_events = "none" })
          end
       end
    end
@@ -101,12 +121,14 @@ end
 -- A dot in each slow square, where there is room: nobody has to compare shades.
 local function draw_dots(doc, matrix, x, y, px)
    doc:open { fill = "#1769c4", stroke = "#ffffff", stroke_width = 0.8, pointer_events = "none" }
+   local radius, across, down = px / 4.5, px / 2, px / 2
+   if px >= 24 then -- beside the figure
+      radius, across, down = 3, px - 6, 6
+   end
    for k, class in pairs(matrix.class) do
       if class == "low" then
          local i, j = matrix:at(k)
-         local r = px >= 24 and 3 or px / 4.5
-         local off = px >= 24 and px - 6 or px / 2
-         doc:circle(x + (j - 1) * px + off, y + (i - 1) * px + (px >= 24 and 6 or off), r)
+         doc:circle(x + (j - 1) * px + across, y + (i - 1) * px + down, radius)
       end
    end
    doc:close()

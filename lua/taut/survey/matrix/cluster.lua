@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Rows, columns and blocks of slow pairs, where no route explains them (no topology, or another
 -- routing than it says): "slow with all others" is a node, "slow from these to those" a boundary.
+local tables = require "taut.base.tables"
+
 local cluster = {}
 
 local MOST = 0.8
@@ -56,20 +58,18 @@ local function take_lines(matrix, low, found)
       if not i and not j then
          return
       end
-      local is_row = i and (not j or row[i].low >= column[j].low)
-      local line = is_row and row[i] or column[j]
-      local keys = keys_of(matrix, low, function(one, other)
-         return is_row and one == i or not is_row and other == j
-      end)
-      found[#found + 1] = { kind = is_row and "row" or "column", at = is_row and i or j,
-         pairs = keys, clear = line.all - line.low }
-      for _, k in ipairs(keys) do
-         low[k] = nil
-      end
-      if is_row then
+      local keys, line
+      if i and (not j or row[i].low >= column[j].low) then
+         line, keys = row[i], keys_of(matrix, low, function(one) return one == i end)
+         found[#found + 1] = { kind = "row", at = i, pairs = keys, clear = line.all - line.low }
          out_row[i] = true
       else
+         line, keys = column[j], keys_of(matrix, low, function(_, other) return other == j end)
+         found[#found + 1] = { kind = "column", at = j, pairs = keys, clear = line.all - line.low }
          out_column[j] = true
+      end
+      for _, k in ipairs(keys) do
+         low[k] = nil
       end
    end
 end
@@ -86,13 +86,8 @@ local function columns_of(matrix, low, row)
 end
 
 local function do_overlap(columns, others)
-   local has, same = {}, 0
-   for _, j in ipairs(columns) do
-      has[j] = true
-   end
-   for _, j in ipairs(others) do
-      same = same + (has[j] and 1 or 0)
-   end
+   local has = tables.set(columns)
+   local same = tables.count(others, function(column) return has[column] end)
    return same / math.max(#columns, #others)
 end
 
@@ -112,7 +107,10 @@ local function take_blocks(matrix, low, found, pause)
    for i = 1, matrix.n do
       pause()
       local columns = columns_of(matrix, low, i)
-      local rows = #columns > 0 and rows_like(matrix, low, i, columns) or {}
+      local rows = {}
+      if #columns > 0 then
+         rows = rows_like(matrix, low, i, columns)
+      end
       local in_row, in_column = {}, {}
       for _, a in ipairs(rows) do
          in_row[a] = true

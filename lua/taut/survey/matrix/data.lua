@@ -52,8 +52,11 @@ end
 function Data:ratio(row, column)
    local k = self:key(row, column)
    local class = self.class[k]
-   return (class == "good" or class == "low") and self.bw[k] and (self.expected[k] or 0) > 0
-      and self.bw[k] / self.expected[k] or nil
+   local is_known = (class == "good" or class == "low") and self.bw[k]
+   if is_known and (self.expected[k] or 0) > 0 then
+      return self.bw[k] / self.expected[k]
+   end
+   return nil
 end
 
 --- Latencies have no capacity to be held against: a pair is low when it takes more than `times`
@@ -73,7 +76,10 @@ function Data:judge_latency(times)
       local usual = expected[self.hops[k] or 0]
       -- as rates, so that everything else holds for both
       self.bw[k], self.expected[k] = 1e9 / ns, 1e9 / usual
-      self.class[k] = ns <= times * usual and "good" or "low"
+      self.class[k] = "low"
+      if ns <= times * usual then
+         self.class[k] = "good"
+      end
    end
 end
 

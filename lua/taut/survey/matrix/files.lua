@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- A matrix as files: CSV, JSON, SVG, PNG.
+local report = require "taut.report"
 local tables = require "taut.base.tables"
 local json = require "taut.json"
 local picture = require "taut.survey.matrix.picture"
@@ -25,7 +26,41 @@ local function csv_cell(value)
    if value:find "^[=+@-]" then
       value = "'" .. value
    end
-   return value:find '[",]' and '"' .. value:gsub('"', '""') .. '"' or value
+   if value:find '[",]' then
+      return '"' .. value:gsub('"', '""') .. '"'
+   end
+   return value
+end
+
+-- To the nearest whole number; nil for none.
+local function rounded(value)
+   return value and math.floor(value + 0.5)
+end
+
+local LATENCY_HEADS = { "from", "to", "median_ns", "p99_ns", "usual_ns", "class",
+   "measured_again", "why" }
+local STREAM_HEADS = { "from", "to", "bw_Bps", "expected_Bps", "ratio", "class",
+   "measured_again", "why" }
+
+local function latency_fields(matrix, row, column)
+   local k, usual = matrix:key(row, column), nil
+   local class = matrix.class[k]
+   if class ~= "void" and matrix.expected[k] then
+      usual = rounded(1e9 / matrix.expected[k])
+   end
+   return { matrix.names[row], matrix.names[column], matrix.median_ns[k], matrix.p99_ns[k], usual,
+      class or "none", report.text_if(matrix.again[k], "yes", "no"), matrix.why[k] }
+end
+
+local function stream_fields(matrix, row, column)
+   local k, Bps = matrix:key(row, column), nil
+   local class = matrix.class[k]
+   if class and class ~= "void" then
+      Bps = rounded(matrix.bw[k])
+   end
+   return { matrix.names[row], matrix.names[column], Bps, rounded(matrix.expected[k]),
+      matrix:ratio(row, column), class or "none", report.text_if(matrix.again[k], "yes", "no"),
+      matrix.why[k] }
 end
 
 local function json_line(list, count)
@@ -37,25 +72,15 @@ end
 -- @param matrix matrix
 -- @return text
 function files.csv(matrix)
-   local latency = matrix.mode == "latency"
-   local parts = { latency and json_line({ "from", "to", "median_ns", "p99_ns", "usual_ns", "class",
-      "measured_again", "why" }, 8) or json_line({ "from", "to", "bw_Bps", "expected_Bps", "ratio",
-      "class", "measured_again", "why" }, 8) }
+   local heads, fields_of = STREAM_HEADS, stream_fields
+   if matrix.mode == "latency" then
+      heads, fields_of = LATENCY_HEADS, latency_fields
+   end
+   local parts = { json_line(heads, 8) }
    for i = 1, matrix.n do
       for j = 1, matrix.n do
-         local k = matrix:key(i, j)
-         local class, again = matrix.class[k], matrix.again[k] and "yes" or "no"
-         if i ~= j and latency then
-            local usual = class ~= "void" and matrix.expected[k]
-            parts[#parts + 1] = json_line({ matrix.names[i], matrix.names[j], matrix.median_ns[k],
-               matrix.p99_ns[k], usual and math.floor(1e9 / usual + 0.5) or nil, class or "none",
-               again, matrix.why[k] }, 8)
-         elseif i ~= j then
-            local void = class == "void" or not class
-            parts[#parts + 1] = json_line({ matrix.names[i], matrix.names[j],
-               not void and math.floor(matrix.bw[k] + 0.5) or nil,
-               matrix.expected[k] and math.floor(matrix.expected[k] + 0.5) or nil,
-               matrix:ratio(i, j), class or "none", again, matrix.why[k] }, 8)
+         if i ~= j then
+            parts[#parts + 1] = json_line(fields_of(matrix, i, j), 8)
          end
       end
    end
@@ -70,8 +95,10 @@ local function rows_of(matrix, get)
    for i = 1, matrix.n do
       local row = json.array {}
       for j = 1, matrix.n do
-         local v = get(matrix:key(i, j), i, j)
-         row[j] = v == nil and json.null or v
+         row[j] = get(matrix:key(i, j), i, j)
+         if row[j] == nil then
+            row[j] = json.null
+         end
       end
       rows[i] = row
    end
@@ -86,10 +113,8 @@ end
 local function without_cells(findings)
    local list = json.array {}
    for i, f in ipairs(findings) do
-      list[i] = {}
-      for k, v in pairs(f) do
-         list[i][k] = k ~= "cells" and v or nil
-      end
+      list[i] = tables.copy(f)
+      list[i].cells = nil
    end
    return list
 end
@@ -99,26 +124,32 @@ end
 -- @param options { findings (with `text`), unnamed, info = table of what it was measured with }
 -- @return text
 function files.json(matrix, options)
-   local has_figure = function(key)
-      return matrix.class[key] == "good" or matrix.class[key] == "low"
+   local function figure_or_nil(figures, key)
+      if matrix.class[key] == "good" or matrix.class[key] == "low" then
+         return figures[key]
+      end
+      return nil
    end
    local d = { nodes = json.array(matrix.names), mode = matrix.mode, good = matrix.good,
       summary = matrix:summary(),
       findings = without_cells(options.findings), unnamed = options.unnamed, info = options.info,
       class = rows_of(matrix, function(key, row, column)
-         return row ~= column and (matrix.class[key] or "none") or nil
+         if row == column then
+            return nil
+         end
+         return matrix.class[key] or "none"
       end),
       why = json.array {} }
    if matrix.mode == "latency" then
       d.median_ns = rows_of(matrix, function(key)
-         return has_figure(key) and matrix.median_ns[key] or nil
+         return figure_or_nil(matrix.median_ns, key)
       end)
       d.p99_ns = rows_of(matrix, function(key)
-         return has_figure(key) and matrix.p99_ns[key] or nil
+         return figure_or_nil(matrix.p99_ns, key)
       end)
    else
       d.bw_Bps = rows_of(matrix, function(key)
-         return has_figure(key) and whole_or_null(matrix.bw[key]) or nil
+         return whole_or_null(figure_or_nil(matrix.bw, key))
       end)
       d.expected_Bps = rows_of(matrix, function(key) return whole_or_null(matrix.expected[key]) end)
    end
@@ -169,8 +200,10 @@ function files.of_rail(want, rail)
    local list = {}
    for kind, path in pairs(want) do
       local stem, ending = path:match "^(.*[^/])(%.[^./]+)$"
-      list[kind] = rail and path ~= "-" and ("%s-rail%d%s"):format(stem or path, rail,
-         ending or "") or path
+      list[kind] = path
+      if rail and path ~= "-" then
+         list[kind] = ("%s-rail%d%s"):format(stem or path, rail, ending or "")
+      end
    end
    return list
 end
@@ -179,7 +212,9 @@ end
 function files.without_stdout(want)
    local list = {}
    for kind, path in pairs(want) do
-      list[kind] = path ~= "-" and path or nil
+      if path ~= "-" then
+         list[kind] = path
+      end
    end
    return list
 end

@@ -8,6 +8,7 @@ local tables = require "taut.base.tables"
 local findings = {}
 
 local SINGLES = 16 -- pairs that nothing explains, and that are named
+local KIND_OF_LINE = { row = "tx", column = "rx" }
 
 ---------------------------------------------------------------- from routes
 
@@ -27,7 +28,11 @@ local function from_routes(topo, explained)
    for i, c in ipairs(explained.tied) do
       f.tied[i] = topo.components[c]
    end
-   for i, c in ipairs(explained.members or explained.kind ~= "set" and { explained } or {}) do
+   local members = explained.members
+   if not members and explained.kind ~= "set" then
+      members = { explained }
+   end
+   for i, c in ipairs(members or {}) do
       f.parts[i] = topo.components[c.key]
    end
    if explained.kind == "tx" or explained.kind == "rx" then
@@ -44,7 +49,7 @@ end
 local function common_link(list)
    local count, best = {}, nil
    for _, e in ipairs(list) do
-      for _, c in ipairs(e.kind == "set" and e.key or {}) do
+      for _, c in ipairs(tables.or_empty(e.kind == "set" and e.key)) do
          count[c] = (count[c] or 0) + 1
          if count[c] > 1 and (not best or count[c] > count[best]) then
             best = c
@@ -97,7 +102,7 @@ local function from_cluster(matrix, explained)
       f.from, f.to = names_of(matrix, explained.rows), names_of(matrix, explained.columns)
       f.name = ("%s to %s"):format(hostlist.compress(f.from), hostlist.compress(f.to))
    else
-      f.kind, f.node = explained.kind == "row" and "tx" or "rx", matrix.names[explained.at]
+      f.kind, f.node = KIND_OF_LINE[explained.kind], matrix.names[explained.at]
       f.name = f.node .. "/" .. f.kind
       f.parts[1] = f.name
    end
@@ -138,10 +143,13 @@ end
 local function single_pairs(matrix, rest, topo, number, options)
    table.sort(rest, function(one, other)
       local x, y = ratio_of(matrix, one), ratio_of(matrix, other)
-      return x ~= y and x < y or x == y and one < other
+      return x < y or x == y and one < other
    end)
    local list, named = {}, table.move(rest, 1, math.min(#rest, SINGLES), 1, {})
-   local possible = topo and blame.possible(matrix, topo, number, named, options) or {}
+   local possible = {}
+   if topo then
+      possible = blame.possible(matrix, topo, number, named, options)
+   end
    for n, k in ipairs(named) do
       local i, j = matrix:at(k)
       list[n] = { kind = "pair", pairs = { k }, clear = 0, tied = {}, parts = {},
@@ -167,7 +175,10 @@ function findings.figures(matrix, finding)
          again[#again + 1] = k
       end
    end
-   for _, k in ipairs(#again > 0 and again or finding.pairs) do
+   if #again == 0 then
+      again = finding.pairs
+   end
+   for _, k in ipairs(again) do
       local i, j = matrix:at(k)
       ratios[#ratios + 1], bws[#bws + 1] = matrix:ratio(i, j), matrix.bw[k]
    end
@@ -184,8 +195,8 @@ end
 --   tied = names, parts = component names, node, cable, from, to, left, bw_Bps };
 --   how many slow pairs are not named
 function findings.find(matrix, topo, number, options)
-   options = { clear_most = options and options.clear_most or 0.95, pause = options
-      and options.pause or function() end }
+   options = options or {}
+   options = { clear_most = options.clear_most or 0.95, pause = options.pause or function() end }
    local list, rest = {}, {}
    if topo then
       list, rest = by_routes(matrix, topo, number, options)
@@ -207,8 +218,7 @@ function findings.find(matrix, topo, number, options)
       findings.figures(matrix, f)
    end
    table.sort(list, function(one, other)
-      return one.low ~= other.low and one.low > other.low or one.low == other.low
-         and one.order < other.order
+      return one.low > other.low or one.low == other.low and one.order < other.order
    end)
    return list, unnamed
 end

@@ -7,6 +7,7 @@
 -- disjoint pairs, one direction and then the other, whatever their routes share.  A pair is then
 -- compared with the capacity divided by the streams on the most loaded stage of its route.
 -- Afterwards what was slow or void is measured again with nothing else in the fabric.
+local report = require "taut.report"
 local tables = require "taut.base.tables"
 local again = require "taut.survey.matrix.again"
 local data = require "taut.survey.matrix.data"
@@ -47,7 +48,9 @@ local function route_test(self, test)
    local route, why = topo:route(test.src, test.dst)
    test.route, test.back = route, route and topo:route(test.dst, test.src)
    if test.back then
-      test.hops = self.mode == "latency" and topo:hops(test.src, test.dst) or nil
+      if self.mode == "latency" then
+         test.hops = topo:hops(test.src, test.dst)
+      end
       return test
    end
    self.unroutable[#self.unroutable + 1] = { i = test.i, j = test.j, why = why or "no route back" }
@@ -152,7 +155,10 @@ local function second_look(self, present)
    self.looks = (self.looks or 0) + 1
    if not self.findings then
       self.findings, self.unnamed = explain_low(self)
-      self.asked = self.look_again and again.keys(self.m, self.findings) or {}
+      self.asked = {}
+      if self.look_again then
+         self.asked = again.keys(self.m, self.findings)
+      end
    elseif self.looks <= LOOKS then
       self.asked = still_void(self, present)
    else
@@ -164,11 +170,14 @@ end
 --- The next phases, or nil: the matrix is complete.
 -- @param present set of nodes that still take part
 function Job:next(present)
-   local phases = self.findings and {} or first_look(self)
+   local phases = {}
+   if not self.findings then
+      phases = first_look(self)
+   end
    if #phases == 0 then
       phases = second_look(self, present)
    end
-   return #phases > 0 and phases or nil
+   return tables.unless_empty(phases)
 end
 
 ---------------------------------------------------------------- results
@@ -205,7 +214,10 @@ end
 -- The pairs of a finding, for the owner's picture: evenly some of them where they are many.
 local function cells_of(finding, nodes)
    local cells = {}
-   local count = nodes <= CELLS_OF and math.min(#finding.pairs, CELLS) or 0
+   local count = 0
+   if nodes <= CELLS_OF then
+      count = math.min(#finding.pairs, CELLS)
+   end
    for at = 1, count do
       cells[at] = finding.pairs[1 + (at - 1) * #finding.pairs // count]
    end
@@ -265,19 +277,21 @@ end
 
 -- The matrix of one rail; its number is said where there are several.
 local function begin_rail(options, nodes, rail)
-   local one = (options.topology.rails or 1) == 1
-   local topo, names = one and options.topology or rails.view(options.topology, rail), {}
-   for i, n in ipairs(nodes) do
-      names[i] = topo.nodes[n]
+   local topo, of_rail, mode = options.topology, nil, nil
+   if (options.topology.rails or 1) ~= 1 then
+      topo, of_rail = rails.view(options.topology, rail), rail
    end
-   local mode = options.options.latency and "latency" or nil
+   local names = tables.map(nodes, function(node) return topo.nodes[node] end)
+   if options.options.latency then
+      mode = "latency"
+   end
    local self = setmetatable({ topo = topo, nodes = nodes, mode = mode,
       steps = options.options.steps == true and not mode,
          look_again = options.options.again ~= false,
       dur_ms = options.options.ms or options.settings.matrix_ms,
          clear_most = options.diagnosis.clear_most,
       m = data.new(names, { good = options.diagnosis.good, mode = mode or "stream" }), step = 0,
-      ready = {}, unroutable = {}, rail = not one and rail or nil }, Job)
+      ready = {}, unroutable = {}, rail = of_rail }, Job)
    self.packing = packing.new(WINDOW)
    self.breathe = options.breathe or function() end
    self.m.loads = {}
@@ -306,13 +320,18 @@ function matrix.begin(options)
    for _, rail in ipairs(chosen) do
       local nodes = rails.nodes(options.topology, options.nodes, rail)
       most = math.max(most, #nodes)
-      jobs[#jobs + 1] = #nodes >= 2 and begin_rail(options, nodes, rail) or nil
+      if #nodes >= 2 then
+         jobs[#jobs + 1] = begin_rail(options, nodes, rail)
+      end
    end
    if #jobs == 0 then
       return nil, ("a matrix wants at least 2 nodes that the topology knows%s, here is %s"):format(
-         options.options.rail and " on this rail" or "", most == 1 and "one" or "none")
+         report.text_if(options.options.rail, " on this rail"),
+         report.text_if(most == 1, "one", "none"))
+   elseif #jobs == 1 then
+      return jobs[1]
    end
-   return #jobs == 1 and jobs[1] or rails.join(jobs)
+   return rails.join(jobs)
 end
 
 return matrix

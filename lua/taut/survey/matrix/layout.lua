@@ -21,7 +21,10 @@ end
 -- One text per level for the router of a node, the coarsest first.
 local function path_of(topo, router)
    local list = {}
-   local at = topo.coordinates and topo:coordinates(router) or {}
+   local at = {}
+   if topo.coordinates then
+      at = topo:coordinates(router) or at
+   end
    for depth = 1, #at - 1 do
       list[depth] = label_of(topo, at, depth)
    end
@@ -42,12 +45,15 @@ end
 --   group, labels = their names }
 function layout.levels(topo, number)
    local levels, paths, useful = {}, {}, {}
-   for i, n in ipairs(topo and number or {}) do
+   for i, n in ipairs(tables.or_empty(topo and number)) do
       paths[i] = path_of(topo, topo:router(n))
    end
-   for l = 1, paths[1] and #paths[1] or 0 do
-      local level = { starts = {}, labels = {},
-         name = l < #paths[1] and name_of(topo, l):match "^(.-) *$" or "router" }
+   local depth = #(paths[1] or {})
+   for l = 1, depth do
+      local level = { starts = {}, labels = {}, name = "router" }
+      if l < depth then
+         level.name = name_of(topo, l):match "^(.-) *$" or level.name
+      end
       for i, path in ipairs(paths) do
          if i == 1 or path[l] ~= paths[i - 1][l] then
             table.insert(level.starts, i)

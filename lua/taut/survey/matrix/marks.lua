@@ -47,8 +47,11 @@ end
 local function draw_number(doc, x, y, number, radius)
    doc:circle(x, y, radius, { fill = marks.COLOUR, stroke = "#ffffff", stroke_width = 0.8,
       pointer_events = "none" })
-   doc:text(x, y + 0.37 * (radius + 3), number, { anchor = "middle", size = number > 9
-      and radius + 1 or radius + 3,
+   local size = radius + 3
+   if number > 9 then
+      size = radius + 1
+   end
+   doc:text(x, y + 0.37 * (radius + 3), number, { anchor = "middle", size = size,
       bold = true, fill = "#ffffff", pointer_events = "none" })
 end
 
@@ -58,18 +61,26 @@ local function open_sides(figure, in_region, row, column)
    local function is_open(a, b)
       return a < 1 or a > figure.m.n or b < 1 or b > figure.m.n or not in_region[figure.m:key(a, b)]
    end
-   return (is_open(row - 1, column) and ("M%d %dh%d"):format(x, y, px) or "")
-      .. (is_open(row + 1, column) and ("M%d %dh%d"):format(x, y + px, px) or "")
-      .. (is_open(row, column - 1) and ("M%d %dv%d"):format(x, y, px) or "")
-      .. (is_open(row, column + 1) and ("M%d %dv%d"):format(x + px, y, px) or "")
+   local function side(is_drawn, form, left, top)
+      if is_drawn then
+         return form:format(left, top, px)
+      end
+      return ""
+   end
+   return side(is_open(row - 1, column), "M%d %dh%d", x, y)
+      .. side(is_open(row + 1, column), "M%d %dh%d", x, y + px)
+      .. side(is_open(row, column - 1), "M%d %dv%d", x, y)
+      .. side(is_open(row, column + 1), "M%d %dv%d", x + px, y)
 end
 
 -- The first square of each part of a region that hangs together.
 local function first_of_parts(matrix, keys, in_region)
    local seen, first = {}, {}
    for _, k in ipairs(keys) do
-      local open = { not seen[k] and k or nil }
-      first[#first + 1] = open[1]
+      local open = {}
+      if not seen[k] then
+         open[1], first[#first + 1] = k, k
+      end
       while #open > 0 do
          local at = table.remove(open)
          seen[at] = true
@@ -100,7 +111,9 @@ local function densest_square(figure, keys)
       count[tile_of(k)] = (count[tile_of(k)] or 0) + 1
    end
    for _, k in ipairs(keys) do
-      best = best and count[tile_of(best)] >= count[tile_of(k)] and best or k
+      if not best or count[tile_of(best)] < count[tile_of(k)] then
+         best = k
+      end
    end
    return best
 end
@@ -113,12 +126,13 @@ local function draw_region(doc, figure, region)
    for n, k in ipairs(region.keys) do
       path[n] = open_sides(figure, in_region, figure.m:at(k))
    end
-   doc:path(table.concat(path), { fill = "none", stroke = marks.COLOUR,
-      stroke_width = figure.px >= 24 and 2 or 1.5, pointer_events = "none" })
    -- beside the figure where there is one, else in the middle; it is as large as its square
-   local r = figure.px >= 24 and 7 or figure.px / 2 - 1
-   local across, down = figure.px >= 24 and figure.px - 7 or figure.px / 2, figure.px >= 24 and 7
-      or figure.px / 2
+   local stroke, r, across, down = 1.5, figure.px / 2 - 1, figure.px / 2, figure.px / 2
+   if figure.px >= 24 then
+      stroke, r, across, down = 2, 7, figure.px - 7, 7
+   end
+   doc:path(table.concat(path), { fill = "none", stroke = marks.COLOUR, stroke_width = stroke,
+      pointer_events = "none" })
    for _, k in ipairs(first_of_parts(figure.m, region.keys, in_region)) do
       local i, j = figure.m:at(k)
       draw_number(doc, figure.x + (j - 1) * figure.px + across,
@@ -143,7 +157,10 @@ end
 --- Rows and columns of nodes that are slow, framed and numbered.
 function marks.slow(doc, figure)
    -- a frame round a thin line would hide it
-   local off, stroke = figure.px < 8 and 3 or 0, figure.px < 8 and 1 or 2
+   local off, stroke = 0, 2
+   if figure.px < 8 then
+      off, stroke = 3, 1
+   end
    local function draw_frame(x, y, width, height)
       doc:rect(figure.x + x - off, figure.y + y - off, width + 2 * off, height + 2 * off,
          { fill = "none",
@@ -169,8 +186,13 @@ function marks.margins(doc, figure)
    local function draw_bar(index, share, down)
       local length = marks.BAR * math.min(1, share)
       local at, thick = (index - 1) * figure.px / figure.bin, figure.px / figure.bin
-      local gap = thick >= 8 and 1 or 0
-      local fill = share < figure.m.good and marks.COLOUR or "#aebbc8"
+      local gap, fill = 0, "#aebbc8"
+      if thick >= 8 then
+         gap = 1
+      end
+      if share < figure.m.good then
+         fill = marks.COLOUR
+      end
       if down then
          doc:rect(figure.x + at + gap, figure.y + figure.size + 6, thick - 2 * gap, length,
             { fill = fill })
@@ -189,7 +211,10 @@ function marks.margins(doc, figure)
    end
    local x, y = figure.x + figure.size + 6, figure.y + figure.size + 6
    for _, share in ipairs { figure.m.good, 1 } do
-      local dash = share == figure.m.good and "3 3" or nil
+      local dash
+      if share == figure.m.good then
+         dash = "3 3"
+      end
       local right, below = x + marks.BAR * share, y + marks.BAR * share
       doc:line(right, figure.y, right, figure.y + figure.size, { stroke = marks.GREY,
          stroke_width = 0.6, stroke_dasharray = dash })

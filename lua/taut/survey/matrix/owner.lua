@@ -5,6 +5,8 @@ local files = require "taut.survey.matrix.files"
 local loop = require "taut.loop"
 local progress = require "taut.report.progress"
 local sentences = require "taut.survey.matrix.sentences"
+local tables = require "taut.base.tables"
+local words = require "taut.report"
 
 local owner = {
    -- Exit status besides 0, as of `taut audit`: not run, slow pairs found, not all measured.
@@ -27,7 +29,7 @@ function Owner:begin(report)
    local l = report.layout
    self.job = report.job
    self.bar:begin(report)
-   for i, one in ipairs(l and (l.rails or { l }) or {}) do
+   for i, one in ipairs(tables.or_empty(l and (l.rails or { l }))) do
       local m = data.new(one.names, { good = one.good, mode = self.mode, apart = one.apart })
       self.list[i] = { m = m, layout = one, seen = 0, pairs = m:pairs_of(), rail = one.rail,
          want = files.of_rail(self.want, l.rails and one.rail) }
@@ -42,17 +44,19 @@ end
 -- Pairs are what a matrix counts its progress in; a second look at some is said once.
 function Owner:round(report)
    local results = report.results or {}
-   local one = self.of[results[1] and results[1].rail or 1]
+   local one = self.of[tables.or_empty(results[1]).rail or 1]
    if one and one.seen == one.pairs and not one.again then
       one.again = true
       self.bar:say(("measuring again, alone, what was slow or discarded%s"):format(
-         one.rail and " on rail " .. one.rail or ""))
+         words.text_with(" on rail ", one.rail)))
    end
    for _, row in ipairs(results) do
       local m = one and one.m
       local i, j = m and m.index[row.from], m and m.index[row.to]
       if i and j then
-         one.seen = one.seen + (m.class[m:key(i, j)] and 0 or 1)
+         if not m.class[m:key(i, j)] then
+            one.seen = one.seen + 1
+         end
          m:set(i, j, row)
       end
    end
@@ -85,9 +89,10 @@ end
 local function subtitle_of(self, one, summary, why)
    local m = one.m
    return ("%d nodes%s, %d of %d pairs, %s%s; median %s; %s, job %s"):format(m.n,
-      one.rail and ", rail " .. one.rail or "", summary.measured, summary.pairs,
-      one.layout.steps and "in classic steps, pairs share links" or "each alone on its route",
-      why and " (ended early)" or "", sentences.median(m, summary), os.date "%Y-%m-%d %H:%M",
+      words.text_with(", rail ", one.rail), summary.measured, summary.pairs, words.text_if(
+      one.layout.steps, "in classic steps, pairs share links", "each alone on its route"),
+      words.text_if(why, " (ended early)"), sentences.median(m, summary),
+      os.date "%Y-%m-%d %H:%M",
       self.job or "?")
 end
 
@@ -147,7 +152,18 @@ local function exit_status(self)
       end
       incomplete = incomplete or s.measured < s.pairs or s.void > 0
    end
-   return incomplete and owner.INCOMPLETE or 0
+   if incomplete then
+      return owner.INCOMPLETE
+   end
+   return 0
+end
+
+-- What was found of the k-th rail; of a machine with one fabric that is all of it.
+local function found_of(found, index)
+   if found.rails and found.rails[index] then
+      return found.rails[index]
+   end
+   return found.findings and found
 end
 
 --- All has come: say and write it.
@@ -160,12 +176,14 @@ function Owner:finish(last, err)
       io.stderr:write("taut: matrix: ", err or last.why or "nothing was measured", "\n")
       return owner.FAILED
    end
-   local found, written = last and last.found or {}, true
+   local found, written = tables.or_empty(last).found or {}, true
    for i, one in ipairs(self.list) do
-      written = finish_one(self, one, found.rails and found.rails[i] or found.findings and found,
-         err or last.why) and written
+      written = finish_one(self, one, found_of(found, i), err or last.why) and written
    end
-   return (err or not written) and owner.FAILED or exit_status(self)
+   if err or not written then
+      return owner.FAILED
+   end
+   return exit_status(self)
 end
 
 ---------------------------------------------------------------- beginning
@@ -184,7 +202,7 @@ function owner.new(args)
       return nil
    end
    return setmetatable({ bar = progress.new("matrix", args.progress, "pairs"), want = want,
-      mode = args.latency and "latency" or "stream", list = {}, of = {} }, Owner)
+      mode = words.text_if(args.latency, "latency", "stream"), list = {}, of = {} }, Owner)
 end
 
 return owner

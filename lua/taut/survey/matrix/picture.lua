@@ -59,13 +59,21 @@ local function labels_of(figure)
    return list
 end
 
+-- Of a label: is it marked?
+local function label_style(mark, size)
+   if mark then
+      return { bold = true, fill = MARK, size = size }
+   end
+   return { size = size }
+end
+
 local function draw_labels(doc, figure)
    for _, l in ipairs(figure.labels) do
       local row, column = l.i and figure.row_mark[l.i], l.i and figure.column_mark[l.i]
-      doc:text(figure.x - 6, figure.y + l.at + 4, l.text, { anchor = "end", size = figure.font,
-         bold = row ~= nil, fill = row and MARK or nil })
-      doc:text(figure.x + l.at + 4, figure.y - 6, l.text, { turn = -90, size = figure.font,
-         bold = column ~= nil, fill = column and MARK or nil })
+      local left, top = label_style(row, figure.font), label_style(column, figure.font)
+      left.anchor, top.turn = "end", -90
+      doc:text(figure.x - 6, figure.y + l.at + 4, l.text, left)
+      doc:text(figure.x + l.at + 4, figure.y - 6, l.text, top)
    end
    doc:text(figure.x + figure.size / 2, figure.y - figure.label - 14, "to: receiver",
       { anchor = "middle",
@@ -85,7 +93,10 @@ local function scale_labels(matrix)
 end
 
 local function draw_legend(doc, figure, y)
-   local void = figure.px >= 15 and doc:hatch(cells.ABSENT, cells.VOID) or cells.VOID
+   local void = cells.VOID
+   if figure.px >= 15 then
+      void = doc:hatch(cells.ABSENT, cells.VOID)
+   end
    doc:bar(figure.x, y, 260, 14, colour.heat, scale_labels(figure.m))
    local x = figure.x + 290
    local function draw_key(fill, text)
@@ -97,8 +108,10 @@ local function draw_legend(doc, figure, y)
    draw_key(cells.ABSENT, "not measured")
    if figure.bin == 1 and figure.px >= 8 then
       doc:circle(x + 7, y + 7, 4, { fill = MARK })
-      local slow = figure.m.mode == "latency" and ("slow: over %.3g× the usual"):format(1
-         / figure.m.good) or ("slow: below %d %%"):format(math.floor(figure.m.good * 100 + 0.5))
+      local slow = ("slow: below %d %%"):format(math.floor(figure.m.good * 100 + 0.5))
+      if figure.m.mode == "latency" then
+         slow = ("slow: over %.3g× the usual"):format(1 / figure.m.good)
+      end
       doc:text(x + 20, y + 11, slow, { size = 11 })
    elseif figure.bin > 1 then
       doc:text(x, y + 11, ("a square is %d×%d pairs, the slowest shown"):format(figure.bin,
@@ -108,7 +121,7 @@ local function draw_legend(doc, figure, y)
    local names = tables.map(figure.levels, function(level) return level.name end)
    if #names > 0 then
       doc:text(figure.x, y + 50, ("lines: another %s%s"):format(table.concat(names, ", "),
-         #names > 1 and ", the heaviest first" or ""), { size = 11, fill = GREY })
+         report.text_if(#names > 1, ", the heaviest first")), { size = 11, fill = GREY })
       y = y + 20
    end
    return y + 44
@@ -122,7 +135,7 @@ local function break_text(text, wide, size)
          lines[#lines + 1] = line
          line = word
       else
-         line = line == "" and word or line .. " " .. word
+         line = report.text_with("", tables.unless_blank(line), " ") .. word
       end
    end
    lines[#lines + 1] = line
@@ -140,24 +153,26 @@ local function notes_of(figure, list, unnamed, wide)
    local more = math.max(0, #list - NOTES)
    if more + unnamed > 0 then
       notes[#notes + 1] = { lines = { ("%s more; see the CSV file"):format(report.count(
-         more + unnamed, more > 0 and "finding" or "slow pair")) } }
+         more + unnamed, report.text_if(more > 0, "finding", "slow pair"))) } }
    elseif #list == 0 then
       local s = figure.m:summary()
-      notes[1] = { lines = { s.good + s.low > 0 and "No pair is slow."
-         or "Nothing is known of any pair." } }
+      notes[1] = { lines = { report.text_if(s.good + s.low > 0, "No pair is slow.",
+         "Nothing is known of any pair.") } }
    end
    return notes
 end
 
 local function draw_notes(doc, x, y, notes)
    for _, note in ipairs(notes) do
+      local left = x
       if note.number then
+         left = x + 24
          doc:circle(x + 8, y - 4, 8, { fill = MARK })
          doc:text(x + 8, y, note.number, { anchor = "middle", size = 11, bold = true,
             fill = "#ffffff" })
       end
       for _, line in ipairs(note.lines) do
-         doc:text(x + (note.number and 24 or 0), y, line)
+         doc:text(left, y, line)
          y = y + 17
       end
       y = y + 5
@@ -171,7 +186,9 @@ local function keys_of(matrix, finding)
    local keys = {}
    for _, k in ipairs(finding.cells or {}) do
       local i, j = matrix:at(k)
-      keys[#keys + 1] = i >= 1 and i <= matrix.n and i ~= j and k or nil
+      if i >= 1 and i <= matrix.n and i ~= j then
+         keys[#keys + 1] = k
+      end
    end
    table.sort(keys)
    return keys
@@ -188,7 +205,10 @@ local function marks_of(figure, list)
       if i and one.kind ~= "tx" then
          figure.column_mark[i] = n
       end
-      local keys = one.node and {} or keys_of(figure.m, one)
+      local keys = {}
+      if not one.node then
+         keys = keys_of(figure.m, one)
+      end
       if #keys > 0 then
          table.insert(figure.regions, { n = n, keys = keys })
       end
@@ -202,17 +222,25 @@ local function title_of(matrix)
    return "Bandwidth of all pairs, in % of what each route can carry"
 end
 
+local function pair_in_words(matrix, row, column)
+   local k = matrix:key(row, column)
+   local class = matrix.class[k]
+   if not class then
+      return "not measured"
+   elseif class == "void" then
+      return "discarded: " .. (matrix.why[k] or "?")
+   elseif matrix.mode == "latency" then
+      return ("%.1f µs, 99th %.1f µs"):format(matrix.median_ns[k] / 1e3,
+         (matrix.p99_ns[k] or 0) / 1e3)
+   end
+   return ("%s, %s of %s"):format(report.bandwidth(matrix.bw[k]),
+      report.percent(matrix:ratio(row, column) or 0), report.bandwidth(matrix.expected[k]))
+end
+
 local function tip_of(matrix)
    return function(row, column)
-      local k = matrix:key(row, column)
-      local class = matrix.class[k]
-      local what = not class and "not measured"
-         or class == "void" and "discarded: " .. (matrix.why[k] or "?")
-         or matrix.mode == "latency" and ("%.1f µs, 99th %.1f µs"):format(matrix.median_ns[k] / 1e3,
-            (matrix.p99_ns[k] or 0) / 1e3)
-         or ("%s, %s of %s"):format(report.bandwidth(matrix.bw[k]),
-         report.percent(matrix:ratio(row, column) or 0), report.bandwidth(matrix.expected[k]))
-      return ("%s to %s: %s"):format(matrix.names[row], matrix.names[column], what)
+      return ("%s to %s: %s"):format(matrix.names[row], matrix.names[column],
+         pair_in_words(matrix, row, column))
    end
 end
 
@@ -222,9 +250,17 @@ end
 --   named, levels = array, the coarsest first, of { starts = first row of each group, labels } }
 -- @return SVG text
 function picture.svg(matrix, options)
+   local function font_size(px)
+      if px >= 24 then
+         return 12
+      elseif px >= 12 then
+         return 10
+      end
+      return 10.5
+   end
    local px, bin, squares = cells.size(matrix.n)
    local f = { m = matrix, px = px, bin = bin, size = squares * px, levels = options.levels or {},
-      font = px >= 24 and 12 or px >= 12 and 10 or 10.5 }
+      font = font_size(px) }
    marks_of(f, options.findings)
    f.labels = labels_of(f)
    local texts = tables.map(f.labels, function(line) return line.text end)

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- One matrix for each rail, one after the other: the interfaces of a node are different wires.
+local report = require "taut.report"
 local tables = require "taut.base.tables"
 
 local rails = {}
@@ -14,8 +15,8 @@ function rails.chosen(topo, options)
    local most, rail = topo.rails or 1, options.rail
    if rail ~= nil then
       if math.type(rail) ~= "integer" or rail < 1 or rail > most then
-         return nil, ("rail: expected %s, got %s"):format(most > 1 and "1 to " .. most or
-            "1, as this machine has one", tostring(rail):sub(1, 40))
+         return nil, ("rail: expected %s, got %s"):format(report.text_if(most > 1, "1 to " .. most,
+            "1, as this machine has one"), tostring(rail):sub(1, 40))
       end
       return { rail }
    elseif options.single and most > 1 then

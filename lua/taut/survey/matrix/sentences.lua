@@ -22,29 +22,37 @@ local says = {
    pair = function(finding) return finding.name end,
 }
 
+-- How slow, relative to what is usual, and in figures.
+local function figures_in_words(matrix, finding)
+   if matrix.mode == "latency" then
+      return ("%.1f times the usual latency, %.1f µs"):format(1 / finding.left,
+         1e6 / finding.bw_Bps)
+   end
+   return ("%s of the expectation, %s"):format(report.percent(finding.left),
+      report.bandwidth(finding.bw_Bps))
+end
+
 --- One sentence about a finding.
 -- @param matrix matrix; `mode` "latency" words it in times of the median
 function sentences.finding(matrix, finding)
    local parts = { says[finding.kind](finding) }
-   if finding.left then
-      local what = matrix.mode == "latency" and ("%.1f times the usual latency, %.1f µs"):format(
-         1 / finding.left, 1e6 / finding.bw_Bps) or ("%s of the expectation, %s"):format(
-         report.percent(finding.left), report.bandwidth(finding.bw_Bps))
-      parts[#parts + 1] = finding.kind == "pair" and what
-         or ("%d of %d pairs, %s"):format(finding.low, finding.low + finding.clear, what)
+   if finding.left and finding.kind == "pair" then
+      parts[#parts + 1] = figures_in_words(matrix, finding)
+   elseif finding.left then
+      parts[#parts + 1] = ("%d of %d pairs, %s"):format(finding.low, finding.low + finding.clear,
+         figures_in_words(matrix, finding))
    end
    if #finding.tied > 0 then
-      parts[#parts + 1] = (finding.kind == "pair" and "on its route and not cleared: "
-         or "or, no pair tells it apart: ") .. report.some(finding.tied, 6)
+      parts[#parts + 1] = report.text_if(finding.kind == "pair", "on its route and not cleared: ",
+         "or, no pair tells it apart: ") .. report.some(finding.tied, 6)
    end
    if finding.again and finding.kind == "set" then
       parts[#parts + 1] = ("again alone %d of %d: a flow takes one of these links"):format(
          finding.again.low, finding.again.asked)
    elseif finding.again then
-      parts[#parts + 1] = finding.confirmed
-         and ("slow again alone, %d of %d"):format(finding.again.low, finding.again.asked)
-         or ("not slow when measured again alone, %d of %d: other traffic?")
-         :format(finding.again.low, finding.again.asked)
+      parts[#parts + 1] = report.text_if(finding.confirmed, "slow again alone, %d of %d",
+         "not slow when measured again alone, %d of %d: other traffic?"):format(
+         finding.again.low, finding.again.asked)
    end
    if finding.cable then
       parts[#parts + 1] = "cable " .. finding.cable
@@ -56,18 +64,22 @@ end
 
 -- "25%", of a latency "3.9×".
 local function share_in_words(matrix, ratio)
-   return matrix.mode == "latency" and ("%.1f×"):format(1 / ratio) or report.percent(ratio)
+   if matrix.mode == "latency" then
+      return ("%.1f×"):format(1 / ratio)
+   end
+   return report.percent(ratio)
 end
 
 local function lowest_in_words(matrix, list, most)
    local names = matrix.names
    local order, parts = {}, {}
    for i = 1, #names do
-      order[#order + 1] = list[i] and i or nil
+      if list[i] then
+         order[#order + 1] = i
+      end
    end
    table.sort(order, function(one, other)
-      return list[one] ~= list[other] and list[one] < list[other] or list[one] == list[other]
-         and one < other
+      return list[one] < list[other] or list[one] == list[other] and one < other
    end)
    for n = 1, math.min(#order, most) do
       parts[n] = ("%s %s"):format(names[order[n]], share_in_words(matrix, list[order[n]]))
@@ -84,8 +96,7 @@ local function lowest_pairs(matrix, most)
       end
    end
    table.sort(keys, function(one, other)
-      return ratio[one] ~= ratio[other] and ratio[one] < ratio[other] or ratio[one] == ratio[other]
-         and one < other
+      return ratio[one] < ratio[other] or ratio[one] == ratio[other] and one < other
    end)
    for n = 1, math.min(#keys, most) do
       local i, j = matrix:at(keys[n])
@@ -118,8 +129,7 @@ local function print_void(matrix)
       end
    end
    table.sort(order, function(one, other)
-      return count[one] ~= count[other] and count[one] > count[other] or count[one] == count[other]
-         and one < other
+      return count[one] > count[other] or count[one] == count[other] and one < other
    end)
    for n = 1, math.min(#order, 3) do
       print(("  discarded: %s: %s"):format(report.count(count[order[n]], "pair"), order[n]))
@@ -131,7 +141,7 @@ end
 function sentences.print(matrix, options)
    local s = matrix:summary()
    print(("matrix of %s%s: %d of %d pairs measured, %d good, %d low, %d discarded"):format(
-      report.count(matrix.n, "node"), options.rail and ", rail " .. options.rail or "", s.measured,
+      report.count(matrix.n, "node"), report.text_with(", rail ", options.rail), s.measured,
       s.pairs, s.good, s.low, s.void))
    if options.why then
       print("  ended early: " .. options.why)

@@ -4,7 +4,10 @@ local steps = {}
 
 --- Rounds that all pairs take: each node meets another one in each, for odd counts but one.
 function steps.count(nodes)
-   return nodes % 2 == 0 and nodes - 1 or nodes
+   if nodes % 2 == 0 then
+      return nodes - 1
+   end
+   return nodes
 end
 
 --- Disjoint pairs of one step, by the circle method: one place is fixed, the others turn.
@@ -15,7 +18,10 @@ function steps.step(nodes, number)
    local places = nodes + nodes % 2
    local list = {}
    local function node_at(place)
-      return place == 0 and places or (number + place - 1) % (places - 1) + 1
+      if place == 0 then
+         return places
+      end
+      return (number + place - 1) % (places - 1) + 1
    end
    for i = 0, places // 2 - 1 do
       local a, b = node_at(i), node_at(places - 1 - i)
