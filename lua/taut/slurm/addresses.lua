@@ -7,6 +7,7 @@
 local hostlist = require "taut.hostlist"
 local loop = require "taut.loop"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 local wire = require "taut.wire"
 
 local addresses = {}
@@ -21,17 +22,26 @@ local NAMES_MAX = 1 << 20
 ---------------------------------------------------------------- looking up
 
 -- Remember the addresses of a name, and the name for each of them.
-local function remember(self, name, k)
-   for _, host in ipairs(self.known[name] and self.known[name].list or {}) do
+local function remember(self, name, found)
+   for _, host in ipairs(tables.or_empty(self.known[name]).list or {}) do
       local names = self.at_host[host]
       names[name] = nil
-      self.at_host[host] = next(names) and names or nil
+      if not next(names) then
+         self.at_host[host] = nil
+      end
    end
-   self.known[name] = k
-   for _, host in ipairs(k.list or {}) do
+   self.known[name] = found
+   for _, host in ipairs(found.list or {}) do
       self.at_host[host] = self.at_host[host] or {}
       self.at_host[host][name] = true
    end
+end
+
+local function names_in(list)
+   if not list then
+      return {}
+   end
+   return hostlist.expand(list, NAMES_MAX) or {}
 end
 
 local function look_up(self)
@@ -46,11 +56,18 @@ local function look_up(self)
    self.asking = true
    self.resolver:ask({ op = "addresses", names = names }, function(reply)
       for _, name in ipairs(names) do
-         local list, k = reply and reply.addresses[name] or {}, self.known[name]
-         remember(self, name, { list = #list > 0 and list or k and k.list or {},
-            at = loop.time(), failed = #list == 0 or nil })
+         local list = reply and reply.addresses[name]
+         local is_found = list and #list > 0
+         if not is_found then -- what was known stays
+            list = tables.or_empty(self.known[name]).list or {}
+         end
+         remember(self, name, { list = list, at = loop.time(), failed = not is_found or nil })
       end
-      loop.timer(reply and 0 or 1000, function() look_up(self) end)
+      local rest_ms = 1000
+      if reply then
+         rest_ms = 0
+      end
+      loop.timer(rest_ms, function() look_up(self) end)
    end, TIMEOUT_MS)
 end
 
@@ -59,7 +76,10 @@ local function of(self, name)
    local k = self.known[name]
    if not k then
       local list = sys.addresses(name, true) -- a number needs no looking up
-      k = { list = list, at = list and math.huge or loop.time() }
+      k = { list = list, at = math.huge }
+      if not list then
+         k.at = loop.time()
+      end
       remember(self, name, k)
       if not list then
          table.insert(self.waiting, name)
@@ -103,9 +123,14 @@ end
 function Addresses:take(nodes)
    local said, count, is_new = {}, 0, false
    for _, n in ipairs(nodes) do
-      local where = not n.coord and (n.addr or n.name) or nil
+      local where
+      if not n.coord then
+         where = n.addr or n.name
+      end
       is_new = is_new or self.said[n.name] ~= where
-      count = count + (where and not said[n.name] and 1 or 0)
+      if where and not said[n.name] then
+         count = count + 1
+      end
       said[n.name] = where
    end
    if is_new or count ~= self.said_count then
@@ -118,7 +143,7 @@ end
 -- @param ports node_ports: "root" or "any"
 function Addresses:set(setting, ports)
    self.any, self.more, self.any_port = setting == "any", {}, ports == "any"
-   for nodes, list in pairs(type(setting) == "table" and setting or {}) do
+   for nodes, list in pairs(tables.or_empty(setting)) do
       local names, texts = hostlist.expand(nodes, NAMES_MAX), hostlist.expand(list, NAMES_MAX)
       for i, name in ipairs(names) do
          self.more[name] = texts[i]
@@ -247,7 +272,7 @@ end
 -- @return true or false; false also while a name is looked up
 function Addresses:is_one(list, peer)
    local host = host_of(peer)
-   for _, name in ipairs(list and hostlist.expand(list, NAMES_MAX) or {}) do
+   for _, name in ipairs(names_in(list)) do
       if has(of(self, name), host) then
          return true
       end
@@ -258,16 +283,16 @@ end
 
 --- These hosts, a host list or false, will be asked about: their names are looked up.
 function Addresses:expect(list)
-   for _, name in ipairs(list and hostlist.expand(list, NAMES_MAX) or {}) do
+   for _, name in ipairs(names_in(list)) do
       of(self, name)
    end
 end
 
---- @param o { resolver = helper of base/resolve.lua, setting, ports }
-function addresses.new(o)
-   local self = setmetatable({ resolver = o.resolver, said = {}, said_count = 0,
+--- @param options { resolver = helper of base/resolve.lua, setting, ports }
+function addresses.new(options)
+   local self = setmetatable({ resolver = options.resolver, said = {}, said_count = 0,
       said_at = {}, known = {}, at_host = {}, waiting = {}, asking = false }, Addresses)
-   self:set(o.setting, o.ports)
+   self:set(options.setting, options.ports)
    return self
 end
 

@@ -26,15 +26,15 @@ local function of(self, node)
    return c
 end
 
-local function deny(self, node, c, id)
-   c.denied, c.last, c.denied_at = c.denied + 1, id, loop.time()
-   self.odd[node] = c
+local function deny(self, node, record, id)
+   record.denied, record.last, record.denied_at = record.denied + 1, id, loop.time()
+   self.odd[node] = record
 end
 
 -- What may be stored by now.
-local function refill(c, now)
-   c.room = math.min(KEPT_BURST, c.room + (now - c.at) / KEPT_EACH_S)
-   c.at = now
+local function refill(record, now)
+   record.room = math.min(KEPT_BURST, record.room + (now - record.at) / KEPT_EACH_S)
+   record.at = now
 end
 
 --- A node says that it has this job.
@@ -72,13 +72,13 @@ function Claims:keeps_out(node)
 end
 
 -- Counters of bursts that ended long ago begin anew.
-local function age(self, node, c, now)
-   if c.denied_at and now - c.denied_at > WINDOW_S then
-      c.denied, c.denied_at = 0, nil
+local function age(self, node, record, now)
+   if record.denied_at and now - record.denied_at > WINDOW_S then
+      record.denied, record.denied_at = 0, nil
       self.odd[node] = nil
    end
-   if c.shared_at and now - c.shared_at > WINDOW_S then
-      c.shared, c.shared_at = 0, nil
+   if record.shared_at and now - record.shared_at > WINDOW_S then
+      record.shared, record.shared_at = 0, nil
    end
 end
 
@@ -94,7 +94,9 @@ function Claims:settle(asked, has, forget)
          local is_there = has(id, node)
          if is_there or at < asked then
             c.open[id], c.count = nil, c.count - 1
-            c.room = math.min(KEPT_BURST, c.room + (is_there and KEPT_OF_JOB or 0))
+         end
+         if is_there then
+            c.room = math.min(KEPT_BURST, c.room + KEPT_OF_JOB)
          end
          if not is_there and at < asked then
             deny(self, node, c, id)
@@ -120,11 +122,11 @@ function Claims:surges()
             time = math.max(c.denied_at or 0, c.shared_at or 0) }
       end
    end
-   table.sort(list, function(a, b)
-      if a.denied ~= b.denied then
-         return a.denied > b.denied
+   table.sort(list, function(one, other)
+      if one.denied ~= other.denied then
+         return one.denied > other.denied
       end
-      return a.node < b.node
+      return one.node < other.node
    end)
    return list
 end

@@ -10,8 +10,8 @@ LostRails.__index = LostRails
 
 local SAID_MOST, SAID_S = 8, 60 -- lines of one node in so many seconds; more are said later
 
-local function text_of(rail, e)
-   return ("its rail %d (%s)"):format(rail, e["if"] and sys.plain(e["if"]) or "no interface")
+local function text_of(rail, endpoint)
+   return ("its rail %d (%s)"):format(rail, sys.plain(endpoint["if"] or "no interface"))
 end
 
 -- Say it, unless the node made many lines in the last minute.
@@ -36,7 +36,11 @@ end
 -- @param list its interfaces by rail (topology/fabrics/rails.lua)
 function LostRails:hear(topo, name, list)
    local n, lacks = topo.node_id[name], nil
-   for rail = 1, n and topo.rails or 0 do
+   local last = topo.rails or 0
+   if not n then
+      last = 0
+   end
+   for rail = 1, last do
       local e = list[rail] or {}
       local key = name .. " " .. rail
       if not topo:router(n, rail) then
@@ -70,7 +74,9 @@ function LostRails:list(topo)
          self.of[name] = nil
       end
    end
-   table.sort(list, function(a, b) return topo.node_id[a.node] < topo.node_id[b.node] end)
+   table.sort(list, function(one, other)
+      return topo.node_id[one.node] < topo.node_id[other.node]
+   end)
    return list
 end
 

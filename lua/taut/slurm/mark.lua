@@ -5,6 +5,7 @@
 -- etc/job_submit.lua writes it with the job; so the state of steering lives in Slurm, ends with the
 -- job, and outlives every tautd.
 local hostlist = require "taut.hostlist"
+local tables = require "taut.base.tables"
 
 local mark = {}
 
@@ -30,11 +31,11 @@ function mark.parse(text)
 end
 
 --- The text that parse() reads.
-function mark.format(m)
-   local parts = { "taut: comm=" .. m.comm }
+function mark.format(marked)
+   local parts = { "taut: comm=" .. marked.comm }
    for _, name in ipairs(ORDER) do
-      if m[name] then
-         parts[#parts + 1] = ("%s=%s"):format(name, m[name])
+      if marked[name] then
+         parts[#parts + 1] = ("%s=%s"):format(name, marked[name])
       end
    end
    return table.concat(parts, " ")
@@ -48,16 +49,18 @@ function mark.names(text)
    end
    local set, count = {}, 0
    for _, name in ipairs(list) do
-      count = count + (set[name] and 0 or 1)
+      if not set[name] then
+         count = count + 1
+      end
       set[name] = true
    end
    return set, count
 end
 
 --- Do two host lists name the same nodes?
-function mark.same(a, b)
-   local x, n = mark.names(a)
-   local y, m = mark.names(b)
+function mark.same(one, other)
+   local x, n = mark.names(one)
+   local y, m = mark.names(other)
    if not x or not y or n ~= m then
       return false
    end
@@ -70,24 +73,24 @@ function mark.same(a, b)
 end
 
 --- What was done, in words for a table.
-function mark.words(m)
+function mark.words(marked)
    local list = {}
-   if m.excluded then
-      local _, count = mark.names(m.excluded)
+   if marked.excluded then
+      local _, count = mark.names(marked.excluded)
       list[#list + 1] = ("%d nodes excluded"):format(count or 0)
    end
-   if m.switches then
-      list[#list + 1] = ("switches %s"):format(m.switches)
+   if marked.switches then
+      list[#list + 1] = ("switches %s"):format(marked.switches)
    end
-   if m.preferred then
+   if marked.preferred then
       list[#list + 1] = "cells preferred"
    end
-   if m.placed then
+   if marked.placed then
       list[#list + 1] = "placed"
-   elseif m.tried then
+   elseif marked.tried then
       list[#list + 1] = "placed in vain"
    end
-   return #list > 0 and table.concat(list, ", ") or "nothing needed"
+   return tables.unless_blank(table.concat(list, ", ")) or "nothing needed"
 end
 
 return mark

@@ -9,6 +9,7 @@
 local loop = require "taut.loop"
 local subnets = require "taut.base.subnets"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 
 local networks = {}
 local Networks = {}
@@ -22,7 +23,7 @@ local ODD_S = 600 -- a node that names what is none of its addresses is told of 
 -- Bytes of an address; nil where it is not one, not of one host, or of the loopback.
 local function bytes_of(host)
    local bytes = sys.address_bytes(host)
-   local first = bytes and bytes:byte() or 0
+   local first = (bytes or ""):byte() or 0
    if first == 0 then
       return nil -- in IPv6's words these are ::, ::1 and IPv4's addresses
    elseif #bytes == 4 and (first == 127 or first >= 224) or first == 255 then
@@ -41,7 +42,10 @@ end
 
 -- The network that its neighbours share with it.
 local function network_of(bytes)
-   return #bytes == 4 and bytes:sub(1, 1) or bytes:sub(1, 2)
+   if #bytes == 4 then
+      return bytes:sub(1, 1)
+   end
+   return bytes:sub(1, 2)
 end
 
 ---------------------------------------------------------------- what nodes say
@@ -49,7 +53,10 @@ end
 local function add(self, rail, bytes, by)
    local key = rail .. " " .. #bytes .. " " .. network_of(bytes)
    local n = (self.counts[key] or 0) + by
-   self.counts[key] = n > 0 and n or nil
+   self.counts[key] = nil
+   if n > 0 then
+      self.counts[key] = n
+   end
    self.votes[rail] = (self.votes[rail] or 0) + by
 end
 
@@ -68,8 +75,8 @@ local function vote(self, name, rail, bytes)
 end
 
 -- The first address of a rail.
-local function address(e)
-   local endpoint = e and (e.tcp or e.ofi)
+local function address(given)
+   local endpoint = given and (given.tcp or given.ofi)
    local host = endpoint and split(endpoint)
    return host and bytes_of(host)
 end
@@ -103,8 +110,8 @@ local function is_among_others(self, name, rail, bytes)
    local own = self.said[name] and self.said[name][rail]
    local key = network_of(bytes)
    local is_own = own and #own == #bytes and network_of(own) == key
-   local near = (self.counts[rail .. " " .. #bytes .. " " .. key] or 0) - (is_own and 1 or 0)
-   local others = (self.votes[rail] or 0) - (own and 1 or 0)
+   local near = (self.counts[rail .. " " .. #bytes .. " " .. key] or 0) - tables.one_if(is_own)
+   local others = (self.votes[rail] or 0) - tables.one_if(own)
    return others > 0 and 2 * near >= others
 end
 
@@ -126,13 +133,20 @@ local function why_not(self, name, rail, endpoint)
       or #list == 0 and is_among_others(self, name, rail, bytes) then
       return nil
    end
+   if #list == 0 then
+      why = "not where other nodes have theirs"
+   end
    return ("%s names %s as its endpoint, which is %s (rail_networks in taut.lua(5))"):format(name,
-      sys.plain(endpoint), #list > 0 and why or "not where other nodes have theirs")
+      sys.plain(endpoint), why)
 end
 
 local function tell(self, peer, why)
    self.odd[peer.name] = { why = why, time = loop.time() }
-   self.refusals:note(peer.conn.peer and peer.conn:peer() or peer.name, "HELLO: " .. why)
+   local from = peer.name
+   if peer.conn.peer then
+      from = peer.conn:peer() or from
+   end
+   self.refusals:note(from, "HELLO: " .. why)
 end
 
 --- Take those endpoints of a node out that nobody but itself vouches for.
@@ -145,7 +159,9 @@ function Networks:confine(peer)
       kept[rail] = { ["if"] = e["if"], own = e.own }
       for _, transport in ipairs { "tcp", "ofi" } do
          local why = e[transport] and why_not(self, peer.name, rail, e[transport])
-         kept[rail][transport] = not why and e[transport] or nil
+         if not why then
+            kept[rail][transport] = e[transport]
+         end
          first = first or why
       end
    end
@@ -167,7 +183,7 @@ function Networks:odd_ones()
          list[#list + 1] = { node = name, why = o.why, time = o.time }
       end
    end
-   table.sort(list, function(a, b) return a.node < b.node end)
+   table.sort(list, function(one, other) return one.node < other.node end)
    return list
 end
 
@@ -195,9 +211,10 @@ function Networks:misfits(peer, list)
    if not e or not peer.is_vouched() then
       return
    end
-   local why = ("%s has interface %s with %s%s"):format(peer.name, sys.plain(e["if"] or "?"), e.why,
-      #list > 1 and ("; %d more of its interfaces are no rail as they should be"):format(#list - 1)
-      or "")
+   local why = ("%s has interface %s with %s"):format(peer.name, sys.plain(e["if"] or "?"), e.why)
+   if #list > 1 then
+      why = ("%s; %d more of its interfaces are no rail as they should be"):format(why, #list - 1)
+   end
    local said = self.misfit[peer.name] or { time = -math.huge }
    if said.why ~= why and loop.time() - said.time > MISFIT_S then
       sys.log("warning", why)
@@ -212,12 +229,13 @@ function Networks:set(list)
    self.list = subnets.read(list)
 end
 
---- @param o { addresses, refusals, topology = function() → the one in force, list = of set() }
-function networks.new(o)
-   local self = setmetatable({ addresses = o.addresses, refusals = o.refusals,
-      topology = o.topology, said = {}, counts = {}, votes = {}, odd = {}, misfit = {},
+--- @param options { addresses, refusals, topology = function() → the one in force, list = of
+--   set() }
+function networks.new(options)
+   local self = setmetatable({ addresses = options.addresses, refusals = options.refusals,
+      topology = options.topology, said = {}, counts = {}, votes = {}, odd = {}, misfit = {},
       of_fabric = setmetatable({}, { __mode = "k" }) }, Networks)
-   self:set(o.list)
+   self:set(options.list)
    return self
 end
 

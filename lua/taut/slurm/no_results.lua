@@ -11,11 +11,11 @@ local LEAST = 5      -- plans in a row
 local KEPT_S = 86400 -- a node that takes no plans any more is told of so long
 
 --- The tests of a session are over.
--- @param s session of rendezvous.lua: `peers`, who had a plan, and `results`, who has answered
-function NoResults:note(s)
-   for n in pairs(s.peers) do
+-- @param session of rendezvous.lua: `peers`, who had a plan, and `results`, who has answered
+function NoResults:note(session)
+   for n in pairs(session.peers) do
       local own = self.of[n]
-      if s.results[n] then
+      if session.results[n] then
          self.of[n] = nil
       elseif own then
          own.plans, own.time = own.plans + 1, loop.time()
@@ -39,7 +39,7 @@ function NoResults:list(names)
             time = own.time }
       end
    end
-   table.sort(list, function(a, b) return a.number < b.number end)
+   table.sort(list, function(one, other) return one.number < other.number end)
    for _, row in ipairs(list) do
       row.number = nil
    end

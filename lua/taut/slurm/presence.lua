@@ -15,9 +15,10 @@ local function is_away(node)
 end
 
 local function say(self, names, what)
-   if #names > 0 then
-      self.log("notice", ("%s %s: %s"):format(#names == 1 and "a node" or #names .. " nodes", what,
-         hostlist.compress(names)))
+   if #names == 1 then
+      self.log("notice", ("a node %s: %s"):format(what, hostlist.compress(names)))
+   elseif #names > 0 then
+      self.log("notice", ("%d nodes %s: %s"):format(#names, what, hostlist.compress(names)))
    end
 end
 
@@ -64,12 +65,12 @@ function Presence:look()
    say(self, left, "left")
 end
 
---- @param o { site, cluster; on_other = function(number, Slurm's record of it or nil) for each node
---   that left, or came: what the store had of it may have been read in between; log =
+--- @param options { site, cluster; on_other = function(number, Slurm's record of it or nil) for
+--   each node that left, or came: what the store had of it may have been read in between; log =
 --   function(level, text), sys.log if nil }
-function presence.new(o)
-   return setmetatable({ site = o.site, cluster = o.cluster, on_other = o.on_other,
-      log = o.log or sys.log, away = {} }, Presence)
+function presence.new(options)
+   return setmetatable({ site = options.site, cluster = options.cluster,
+      on_other = options.on_other, log = options.log or sys.log, away = {} }, Presence)
 end
 
 return presence

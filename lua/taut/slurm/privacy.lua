@@ -20,7 +20,11 @@ function privacy.visible(cluster, uid, rows)
    local user, list = rights.user(uid), json.array {}
    local own = sys.user_name(user)
    for _, row in ipairs(rows) do
-      if not privacy.is_hidden(cluster, uid, row.user == own and user or nil) then
+      local owner
+      if row.user == own then
+         owner = user
+      end
+      if not privacy.is_hidden(cluster, uid, owner) then
          list[#list + 1] = row
       end
    end

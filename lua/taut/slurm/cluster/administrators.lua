@@ -17,8 +17,10 @@ end
 
 --- Who may, in words.
 function administrators:who_administers()
-   return self.admin_group and "root, SlurmUser and members of " .. self.admin_group
-      or "root and SlurmUser"
+   if self.admin_group then
+      return "root, SlurmUser and members of " .. self.admin_group
+   end
+   return "root and SlurmUser"
 end
 
 -- Groups may come from afar, and are asked for once a minute at most.
@@ -40,9 +42,10 @@ end
 function administrators:is_admin(uid)
    if rights.are_of_user(uid) then
       return false
+   elseif uid == 0 or uid == sys.uid() or uid == (self.config and self.config.slurm_uid) then
+      return true
    end
-   return uid == 0 or uid == sys.uid() or uid == (self.config and self.config.slurm_uid)
-      or self.admin_group ~= nil and is_member(self, uid)
+   return self.admin_group ~= nil and is_member(self, uid)
 end
 
 return administrators

@@ -12,6 +12,7 @@ local probes = require "taut.slurm.cluster.probes"
 local room = require "taut.slurm.cluster.room"
 local settings = require "taut.slurm.cluster.settings"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 
 local cluster = { standby_of = settings.standby_of }
 local Cluster = {}
@@ -59,7 +60,7 @@ function Cluster:refresh(fn)
       end
    end)
    self.helper:ask({ op = "reservations" }, function(reply)
-      self.reservations = reply and reply.reservations or self.reservations
+      self.reservations = tables.or_empty(reply).reservations or self.reservations
    end)
    self.helper:ask({ op = "jobs" }, function(reply)
       if reply then
@@ -96,7 +97,10 @@ function Cluster:fresh(seconds, fn)
       return
    end
    self.want_fresh = { fn }
-   local left_ms = self.asked_ns and GAP_MS - (now - self.asked_ns) / 1e6 or 0
+   local left_ms = 0
+   if self.asked_ns then
+      left_ms = GAP_MS - (now - self.asked_ns) / 1e6
+   end
    if left_ms > 0 then
       loop.timer(left_ms, function() ask_for_all(self) end)
    else
@@ -111,15 +115,15 @@ local function ask_config(self)
       end
    end)
    self.helper:ask({ op = "topology" }, function(reply)
-      self.switches = reply and reply.switches or self.switches
+      self.switches = tables.or_empty(reply).switches or self.switches
    end)
 end
 
---- @param h helper (taut-slurm)
+--- @param process helper (taut-slurm)
 -- @param addresses of addresses.lua, which hears of nodes; or nil
-function cluster.new(h, addresses)
-   return setmetatable({ helper = h, addresses = addresses, jobs = {}, on_node = {}, nodes = {},
-      partitions = {}, claims = claims.new(),
+function cluster.new(process, addresses)
+   return setmetatable({ helper = process, addresses = addresses, jobs = {}, on_node = {},
+      nodes = {}, partitions = {}, claims = claims.new(),
       without_job = {}, -- of Slurm's nodes those that have none: name → node
       touched = {}, -- names of nodes whose jobs changed since take_touched()
       pending = {}, knows_queue = false, seen_running = {}, last_heard = {},
@@ -129,10 +133,10 @@ function cluster.new(h, addresses)
 end
 
 --- Tell somebody of what happens.
--- @param o { refreshed = function() after each look at nodes and jobs, job_over = function(id)
---   after a job's last epilog }
-function Cluster:tell(o)
-   self.on_refresh, self.on_job_over = o.refreshed, o.job_over
+-- @param options { refreshed = function() after each look at nodes and jobs, job_over =
+--   function(id) after a job's last epilog }
+function Cluster:tell(options)
+   self.on_refresh, self.on_job_over = options.refreshed, options.job_over
 end
 
 --- A lease says whether this tautd acts, not which slurmctld is beside it: fn() each time when it

@@ -157,7 +157,11 @@ function jobs:epilog(id, node)
    job.ended = job.text ~= nil
    job.gone[node], job.left = true, job.left + 1
    -- of one that Slurm has not listed yet, as many as the node itself was told
-   if job.left >= (job.text and #job.names or job.heard[node] or 1) then
+   local all = job.heard[node] or 1
+   if job.text then
+      all = #job.names
+   end
+   if job.left >= all then
       remove_job(self, id)
       if self.on_job_over then
          self.on_job_over(id)
@@ -238,12 +242,12 @@ local function forget_words(self, job, asked)
    end
 end
 
-local function start_job(self, j)
-   local known = self.jobs[j.id]
-   local text = j.nodes or ""
-   local job = known and known.text == text and known
-      or take_list(self, j.id, hostlist.expand(text, NAMES_MAX) or {}, text)
-   if not job.started_counted and (j.start or 0) >= self.started + loop.ahead() then
+local function start_job(self, listed)
+   local job, text = self.jobs[listed.id], listed.nodes or ""
+   if not job or job.text ~= text then
+      job = take_list(self, listed.id, hostlist.expand(text, NAMES_MAX) or {}, text)
+   end
+   if not job.started_counted and (listed.start or 0) >= self.started + loop.ahead() then
       job.started_counted = true
       self.jobs_started = self.jobs_started + 1
    end
@@ -305,8 +309,8 @@ function jobs:take_jobs(list, asked)
       end
    end
    settle_claims(self, over, asked)
-   table.sort(self.pending, function(a, b)
-      return (a.priority or 0) > (b.priority or 0)
+   table.sort(self.pending, function(one, other)
+      return (one.priority or 0) > (other.priority or 0)
    end)
 end
 

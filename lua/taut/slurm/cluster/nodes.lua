@@ -28,7 +28,9 @@ function nodes:take_nodes(list, maintenance, partitions)
    self.partition_info = partitions or {}
    for i, n in ipairs(list) do
       self.nodes[n.name], self.order[i] = n, n.name -- it answers in the order of its table
-      self.without_job[n.name] = not self:has_job(n.name) and n or nil
+      if not self:has_job(n.name) then
+         self.without_job[n.name] = n
+      end
       for _, p in ipairs(n.partitions or {}) do
          self.partitions[p] = self.partitions[p] or {}
          table.insert(self.partitions[p], n.name)
@@ -42,8 +44,9 @@ function nodes:take_nodes(list, maintenance, partitions)
 end
 
 -- Could a node without a job take part in an idle cycle?  A drained one serves only to test itself.
-local function can_be_asked(n)
-   return not n.down and not n.off and not n.rebooting and (n.state == "idle" or n.drain)
+local function can_be_asked(node)
+   return not node.down and not node.off and not node.rebooting
+      and (node.state == "idle" or node.drain)
 end
 
 --- Nodes that idle cycles may call for now.
@@ -59,9 +62,9 @@ function nodes:for_idle_cycles()
 end
 
 -- Idle, and nothing but power saving in its way.
-local function is_idle(self, n, name)
-   return n ~= nil and n.state == "idle" and not n.drain and not n.down and not n.maint
-      and not n.rebooting and not self:has_job(name)
+local function is_idle(self, node, name)
+   return node ~= nil and node.state == "idle" and not node.drain and not node.down
+      and not node.maint and not node.rebooting and not self:has_job(name)
 end
 
 --- Can a job start on this node now?  One that saves power is not woken for it.

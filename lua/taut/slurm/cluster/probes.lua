@@ -11,8 +11,10 @@ local probes = {}
 function probes:heard(node, purpose, behind_s)
    local now = loop.time()
    self.last_heard[node] = now
-   if purpose then
-      self.last_heard_for[purpose == "idle" and "idle" or "job"][node] = now
+   if purpose == "idle" then
+      self.last_heard_for.idle[node] = now
+   elseif purpose then
+      self.last_heard_for.job[node] = now
    end
    self.behind_s[node] = behind_s or self.behind_s[node]
    self.refused_for_clock[node] = nil

@@ -6,6 +6,7 @@
 -- its other nodes waiting; one job is in one partition.
 local hostlist = require "taut.hostlist"
 local loop = require "taut.loop"
+local tables = require "taut.base.tables"
 
 local room = {}
 
@@ -44,25 +45,27 @@ end
 
 -- Why a survey does not begin on a node that has no job; "" where a job of somebody is on it.
 -- @param reservation that keeps the node, nil for none; "" for the one that the job asks for
-local function why_not(self, n, reservation)
-   if self:has_job(n.name) then
+local function why_not(self, node, reservation)
+   if self:has_job(node.name) then
       return ""
-   elseif n.off then
+   elseif node.off then
       return "switched off to save power, or not yet on again"
-   elseif n.rebooting then
+   elseif node.rebooting then
       return "to be rebooted, or rebooting"
-   elseif n.down then
+   elseif node.down then
       return "down"
-   elseif n.drain or n.fail then
+   elseif node.drain or node.fail then
       return "drained"
-   elseif n.barred then
-      return n.barred
+   elseif node.barred then
+      return node.barred
    elseif reservation and reservation ~= "" then
       return "in reservation " .. reservation
-   elseif not reservation and (n.maint or n.reserved) then
+   elseif not reservation and (node.maint or node.reserved) then
       return "reserved"
+   elseif node.state ~= "idle" then
+      return ""
    end
-   return n.state ~= "idle" and "" or nil
+   return nil
 end
 
 --- Nodes of a list on which a job could start now.
@@ -84,9 +87,14 @@ function room:survey_room(names, wanted, breathe)
    for _, name in ipairs(names) do
       breathe()
       local n = self.nodes[name]
-      local why = n and "" or "not known to Slurm"
-      if n and (not inside or inside[name]) then
-         why = why_not(self, n, inside and "" or by[name])
+      local why, reservation = "", by[name]
+      if inside then
+         reservation = ""
+      end
+      if not n then
+         why = "not known to Slurm"
+      elseif not inside or inside[name] then
+         why = why_not(self, n, reservation)
       end
       if not why then
          list[#list + 1] = name
@@ -101,13 +109,13 @@ function room:survey_room(names, wanted, breathe)
    return list, left
 end
 
-local function is_better(a, b)
-   if a.count ~= b.count then
-      return a.count > b.count
-   elseif a.default ~= b.default then
-      return a.default
+local function is_better(one, other)
+   if one.count ~= other.count then
+      return one.count > other.count
+   elseif one.default ~= other.default then
+      return one.default
    end
-   return a.name < b.name
+   return one.name < other.name
 end
 
 --- Partitions by how many of these nodes a job in them could have: the largest first, of equal ones
@@ -115,14 +123,11 @@ end
 -- @param names array
 -- @return array of { name, count, default, max_minutes }, those that are up
 function room:partitions_of(names)
-   local set, list = {}, {}
-   for _, name in ipairs(names) do
-      set[name] = true
-   end
+   local set, list = tables.set(names), {}
    for _, p in ipairs(self.partition_info or {}) do
       local count = 0
-      for _, name in ipairs(p.up and self.partitions[p.name] or {}) do
-         count = count + (set[name] and 1 or 0)
+      if p.up then
+         count = tables.count(self.partitions[p.name] or {}, function(name) return set[name] end)
       end
       if count > 0 then
          list[#list + 1] = { name = p.name, count = count, default = p.default == true,

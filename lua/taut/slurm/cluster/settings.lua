@@ -4,6 +4,9 @@ local sys = require "taut.sys"
 
 local settings = {}
 
+-- Whose jobs ALPS has, by what Slurm selects nodes with.
+local ALPS = { ["select/alps"] = "slurm", alps = "alps" }
+
 local function set_of(list)
    local set = {}
    for _, v in ipairs(list or {}) do
@@ -21,7 +24,7 @@ end
 --- Over ALPS: "slurm", or "alps" where no Slurm is; else nil.
 function settings:alps()
    local kind = self.config and self.config.select_type
-   return kind == "select/alps" and "slurm" or kind == "alps" and "alps" or nil
+   return ALPS[kind]
 end
 
 --- Does PrivateData keep that from users?  Until Slurm has said so, it does.
@@ -45,14 +48,17 @@ local ALPS_HINT = "over ALPS jobs of sbatch are checked; those of salloc and of 
    "script are not"
 
 --- What slurm.conf says.
--- @param c answer of taut-slurm
-function settings:take_config(c)
-   c.flags, c.private = set_of(c.prolog_flags), set_of(c.private_data)
-   self.config = c
+-- @param taken answer of taut-slurm
+function settings:take_config(taken)
+   taken.flags, taken.private = set_of(taken.prolog_flags), set_of(taken.private_data)
+   self.config = taken
    local is_alps = self:alps() == "slurm"
-   c.flags.alloc = c.flags.alloc or is_alps
-   c.slurm_uid = sys.user_id(c.slurm_user or "")
-   local text = is_alps and ALPS_HINT or hint(c.flags)
+   taken.flags.alloc = taken.flags.alloc or is_alps
+   taken.slurm_uid = sys.user_id(taken.slurm_user or "")
+   local text = ALPS_HINT
+   if not is_alps then
+      text = hint(taken.flags)
+   end
    if text and text ~= self.hint then
       sys.log("warning", text)
    end
@@ -68,7 +74,9 @@ function settings.standby_of(reply, host)
    end
    local here
    for i, c in ipairs(reply.controllers) do
-      here = here or (is_here(c.host) and i or nil)
+      if is_here(c.host) then
+         here = here or i
+      end
    end
    local active = reply.controllers[(reply.active or -1) + 1]
    if not here or #reply.controllers < 2 or active and here == reply.active + 1 then
@@ -87,8 +95,10 @@ function settings:take_controllers(reply)
    self.controllers, self.active_host = #reply.controllers, active and active.host
    if self.tell_controllers then
       return self.tell_controllers()
+   elseif text and text ~= self.standby then
+      sys.log("notice", "standing by: " .. text)
    elseif text ~= self.standby then
-      sys.log("notice", text and "standing by: " .. text or "acting: slurmctld is active here")
+      sys.log("notice", "acting: slurmctld is active here")
    end
    self.standby = text
 end
