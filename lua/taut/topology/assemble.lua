@@ -2,6 +2,7 @@
 --- Puts a topology together: numbers for names, the graph in C, one number for all of the wiring.
 local graph = require "taut.graph"
 local endpoint_numbers = require "taut.topology.model.endpoint_numbers"
+local tables = require "taut.base.tables"
 local unknown = require "taut.topology.unknown"
 
 local assemble = {}
@@ -16,7 +17,10 @@ local function add_name(self, name)
 end
 
 local function of_endpoint(value, endpoint)
-   return type(value) == "table" and value[endpoint] or value
+   if type(value) == "table" then
+      return value[endpoint] or value
+   end
+   return value
 end
 
 local function add_nodes(self, spec)
@@ -30,7 +34,10 @@ local function add_nodes(self, spec)
    end
    for e = 1, n * rails do
       local node, rail = endpoint_numbers.node_of(n, e)
-      local name = rails > 1 and ("%s:%d"):format(spec.nodes[node], rail) or spec.nodes[node]
+      local name = spec.nodes[node]
+      if rails > 1 then
+         name = ("%s:%d"):format(name, rail)
+      end
       local tx, err = add_name(self, name .. "/tx")
       local rx = tx and add_name(self, name .. "/rx")
       if not rx then
@@ -71,13 +78,18 @@ local function describe_value(value, out)
       return out
    end
    local is_plain, text = pcall(table.concat, value, " ") -- numbers and names: most of it all
-   for i = 1, is_plain and 0 or #value do
-      describe_value(value[i], out)
+   if is_plain then
+      out[#out + 1] = text
+   else
+      for i = 1, #value do
+         describe_value(value[i], out)
+      end
    end
-   out[#out + 1] = is_plain and text or nil
    local keys = {}
-   for k in pairs(#value == 0 and value or {}) do
-      keys[#keys + 1] = type(k) == "string" and k or nil
+   for k in pairs(tables.or_empty(#value == 0 and value)) do
+      if type(k) == "string" then
+         keys[#keys + 1] = k
+      end
    end
    table.sort(keys)
    for _, k in ipairs(keys) do

@@ -89,7 +89,9 @@ function Base:absent()
    if not self.absent_count then
       self.absent_count = 0
       for c = 1, self.first_link - 1 do
-         self.absent_count = self.absent_count + (self:is_there(c) and 0 or 1)
+         if not self:is_there(c) then
+            self.absent_count = self.absent_count + 1
+         end
       end
    end
    return self.absent_count
@@ -106,10 +108,12 @@ end
 
 --- "tx", "rx", or what kind of port a link leaves by ("X+", "uplink", "global").
 function Base:kind(component)
-   if component < self.first_link then
-      return component % 2 == 1 and "tx" or "rx"
+   if component >= self.first_link then
+      return self.kinds[component - self.first_link + 1]
+   elseif component % 2 == 1 then
+      return "tx"
    end
-   return self.kinds[component - self.first_link + 1]
+   return "rx"
 end
 
 --- The same without its direction: "X" of "X+".
@@ -122,8 +126,11 @@ end
 function Base:class(component)
    if component < self.first_link then
       local name = self.node_class and self.node_class[self:node_of(component)]
-      local way = component % 2 == 1 and "tx" or "rx"
-      return name and name .. " " .. way or way
+      local way = Base.kind(self, component)
+      if name then
+         return name .. " " .. way
+      end
+      return way
    end
    return self.link_class[component - self.first_link + 1]
 end
@@ -131,12 +138,18 @@ end
 --- Links of a component's class, in words: "uplinks", "cable links".
 function Base:class_links(component)
    local class = self:class(component)
-   return class .. (class:find "link$" and "s" or " links")
+   if class:find "link$" then
+      return class .. "s"
+   end
+   return class .. " links"
 end
 
 --- Bytes per second that it is known to carry; nil where that is learned, and is not yet known.
 function Base:known_capacity(component)
-   return not (self.open and self.open[component]) and self.capacity[component] or nil
+   if self.open and self.open[component] then
+      return nil
+   end
+   return self.capacity[component]
 end
 
 --- The link of the same cable in the other direction; the rx of a tx and the other way round.
@@ -173,9 +186,10 @@ end
 
 --- Those of them whose first rail leads there: each node is at home on one router only.
 function Base:at_home(router)
-   local rails = self.rails or 1
-   return rails == 1 and self:on_router(router) or tables.filter(self:on_router(router),
-      function(node)
+   if (self.rails or 1) == 1 then
+      return self:on_router(router)
+   end
+   return tables.filter(self:on_router(router), function(node)
       return self:home(node) == router
    end)
 end
@@ -192,7 +206,9 @@ function Base:ends(component)
       seen[n] = true
    end
    for _, n in ipairs(self:on_router(self:to(component))) do
-      list[#list + 1] = not seen[n] and n or nil
+      if not seen[n] then
+         list[#list + 1] = n
+      end
    end
    return list
 end
@@ -211,11 +227,13 @@ function Base:cable(component)
    local node, rail = self:node_of(component)
    if node then
       local r = self:router(node, rail)
-      return ("%s to %s"):format(self.nodes[node], r and self.router_name[r] or "nothing")
+      return ("%s to %s"):format(self.nodes[node], self.router_name[r or -1] or "nothing")
    end
-   local back = self:opposite(component)
-   return ("%s to %s"):format(self.components[component], back and self.components[back]
-      or self.router_name[self:to(component)])
+   local far, back = self.router_name[self:to(component)], self:opposite(component)
+   if back then
+      far = self.components[back]
+   end
+   return ("%s to %s"):format(self.components[component], far)
 end
 
 --- Where a component is, in words of the machine room; the cable where no model knows better.
@@ -246,15 +264,23 @@ end
 function Base:why(src, dst, rail)
    local r, s = self:router(src, rail), self:router(dst, rail)
    if not r or not s then
-      local name = self.nodes[r and dst or src]
-      return self.rails > 1 and ("%s has no rail %d"):format(name, rail or 1)
-         or ("%s is not connected"):format(name)
+      local name = self.nodes[src]
+      if r then
+         name = self.nodes[dst]
+      end
+      if self.rails > 1 then
+         return ("%s has no rail %d"):format(name, rail or 1)
+      end
+      return name .. " is not connected"
    end
    if not islands.are_joined(self, src, dst, rail) then
       return "no link joins the parts of the machine that they are in"
    end
    local why = self:because(r, s, dst, rail)
-   return why and "no route: " .. why or "no route"
+   if why then
+      return "no route: " .. why
+   end
+   return "no route"
 end
 
 ---------------------------------------------------------------- questions
@@ -304,9 +330,11 @@ function Base:behind_all(list, left)
    for n = 1, #self.nodes do
       local out, back = flows_of_node(self, n)
       local out_left, back_left = flows_of_node(self, n, list[1])
-      local lost = out_left < BEHIND * out and out_left < before[n][1] * (1 - LITTLE) or
-         back_left < BEHIND * back and back_left < before[n][2] * (1 - LITTLE)
-      nodes[#nodes + 1] = lost and (is_port[n] or not all) and n or nil
+      local loses_out = out_left < BEHIND * out and out_left < before[n][1] * (1 - LITTLE)
+      local loses_back = back_left < BEHIND * back and back_left < before[n][2] * (1 - LITTLE)
+      if (loses_out or loses_back) and (is_port[n] or not all) then
+         nodes[#nodes + 1] = n
+      end
    end
    self.degraded = degraded
    for _, c in ipairs(list) do
@@ -370,7 +398,9 @@ function Base:parts(name)
    end
    local list = {}
    for c = self.first_link, #self.components do
-      list[#list + 1] = (self:from(c) == r or self:to(c) == r) and c or nil
+      if self:from(c) == r or self:to(c) == r then
+         list[#list + 1] = c
+      end
    end
    for _, n in ipairs(self:on_router(r)) do
       ports_of(self, n, r, list)
@@ -394,7 +424,9 @@ local function routes_of(self, rail)
          local r = self:router(n, k)
          if r then
             total[n] = (total[n] or 0) + count[by[r]] - 1
-            of_rail[n] = k == rail and count[by[r]] - 1 or of_rail[n]
+            if k == rail then
+               of_rail[n] = count[by[r]] - 1
+            end
          end
       end
    end
@@ -408,12 +440,22 @@ function Base:through(router)
    for n = 1, #self.nodes do
       from[n], to[n] = 0, 0
    end
+   local function add_up(sums, more)
+      for n = 1, #self.nodes do
+         sums[n] = sums[n] + (more[n] or 0)
+      end
+   end
    for c = self.first_link, #self.components do
-      for rail = 1, (self:from(c) == router or self:to(c) == router) and self.rails or 0 do
-         local send, take = self.graph:crossing(c, rail)
-         for n = 1, #self.nodes do
-            from[n] = from[n] + (self:to(c) == router and send[n] or 0)
-            to[n] = to[n] + (self:from(c) == router and take[n] or 0)
+      local is_in, is_out = self:to(c) == router, self:from(c) == router
+      if is_in or is_out then
+         for rail = 1, self.rails or 0 do
+            local send, take = self.graph:crossing(c, rail)
+            if is_in then
+               add_up(from, send)
+            end
+            if is_out then
+               add_up(to, take)
+            end
          end
       end
    end
@@ -426,8 +468,9 @@ function Base:exposed_to(router)
    local from, to = self:through(router)
    local total, here, list = routes_of(self), tables.set(self:on_router(router)), {}
    for n = 1, #self.nodes do
-      list[#list + 1] = (here[n] or math.max(from[n], to[n]) > EXPOSED * (total[n] or 0)) and n
-         or nil
+      if here[n] or math.max(from[n], to[n]) > EXPOSED * (total[n] or 0) then
+         list[#list + 1] = n
+      end
    end
    return list
 end
@@ -437,8 +480,10 @@ end
 function Base:exposed(component)
    local node, port_rail = self:node_of(component)
    local total, of_rail = routes_of(self, port_rail)
-   if node then
-      return (of_rail[node] or 0) > EXPOSED * (total[node] or 0) and { node } or {}
+   if node and (of_rail[node] or 0) > EXPOSED * (total[node] or 0) then
+      return { node }
+   elseif node then
+      return {}
    end
    local use, list = {}, {}
    for rail = 1, self.rails do
@@ -450,7 +495,9 @@ function Base:exposed(component)
       end
    end
    for n, u in ipairs(use) do
-      list[#list + 1] = math.max(u[1], u[2]) > EXPOSED * (total[n] or 0) and n or nil
+      if math.max(u[1], u[2]) > EXPOSED * (total[n] or 0) then
+         list[#list + 1] = n
+      end
    end
    return list
 end

@@ -18,19 +18,28 @@ local CAPACITY = { mezzanine = 6e9, backplane = 9.75e9, ["X cable"] = 6e9, ["Y c
 --- Physical position (0 … length - 1) along a folded ring: every other one, and back.
 function cabinets.unfold(coordinate, length)
    local half = (length + 1) // 2
-   return coordinate < half and 2 * coordinate or 2 * (length - coordinate) - 1
+   if coordinate < half then
+      return 2 * coordinate
+   end
+   return 2 * (length - coordinate) - 1
 end
 
 --- Coordinate of a physical position.
 function cabinets.fold(position, length)
-   return position % 2 == 0 and position // 2 or length - (position + 1) // 2
+   if position % 2 == 0 then
+      return position // 2
+   end
+   return length - (position + 1) // 2
 end
 
 --- Name of a Gemini, or with `node` (0, 1) of a node on it.
 -- @param place { column, row, cage, slot, gemini }
 function cabinets.cname(place, node)
-   return ("c%d-%dc%ds%d%s%d"):format(place.column, place.row, place.cage, place.slot, node and "n"
-      or "g", node and 2 * place.gemini + node or place.gemini)
+   local blade = ("c%d-%dc%ds%d"):format(place.column, place.row, place.cage, place.slot)
+   if node then
+      return ("%sn%d"):format(blade, 2 * place.gemini + node)
+   end
+   return ("%sg%d"):format(blade, place.gemini)
 end
 
 --- Place of a node or a Gemini by its name.
@@ -42,11 +51,23 @@ function cabinets.parse(name)
    end
    local p = { column = tonumber(c), row = tonumber(r), cage = tonumber(k), slot = tonumber(s) }
    n = tonumber(n)
-   p.gemini = what == "g" and n or n // 2
+   local node
+   p.gemini = n
+   if what == "n" then
+      p.gemini, node = n // 2, n % 2
+   end
    if p.cage >= CAGES or p.slot >= SLOTS or p.gemini > 1 then
       return nil
    end
-   return p, what == "n" and n % 2 or nil
+   return p, node
+end
+
+-- The slot at a place of a chassis' ids, and the other way round: on the way back from the end.
+local function slot_in_turn(turn, slot)
+   if turn == 0 then
+      return slot
+   end
+   return SLOTS - 1 - slot
 end
 
 -- Node ids go up one side of a chassis and back on the other; the next chassis begins on the side
@@ -54,7 +75,7 @@ end
 -- do in the Aries machines whose lists are public).
 local function nid_in_cabinet(place, node)
    local turn = (place.gemini + place.cage) % 2 -- second half of the chassis' ids: the way back
-   local slot = turn == 0 and place.slot or SLOTS - 1 - place.slot
+   local slot = slot_in_turn(turn, place.slot)
    return place.cage * NODES + turn * NODES // 2 + 2 * slot + node
 end
 
@@ -62,7 +83,7 @@ local function place_in_cabinet(id)
    local cage, rest = id // NODES, id % NODES
    local turn = rest // (NODES // 2)
    local slot = rest % (NODES // 2) // 2
-   return { cage = cage, slot = turn == 0 and slot or SLOTS - 1 - slot,
+   return { cage = cage, slot = slot_in_turn(turn, slot),
       gemini = (turn + cage) % 2 }, rest % 2
 end
 
@@ -87,10 +108,12 @@ WIRING.gemini = {
          room.rows) + place.gemini, place.cage * SLOTS + place.slot
    end,
    class = function(letter, from) -- of the link from that coordinate on
-      if letter == "Y" then
-         return from % 2 == 0 and "mezzanine" or "cable"
+      if letter == "Y" and from % 2 == 0 then
+         return "mezzanine"
+      elseif letter == "Z" and from % SLOTS < SLOTS - 1 then
+         return "backplane"
       end
-      return letter == "Z" and from % SLOTS < SLOTS - 1 and "backplane" or "cable"
+      return "cable"
    end,
 }
 
@@ -163,7 +186,10 @@ function cabinets.layout(name, dims, nodes_per_router)
       return layout.router_of(p), k
    end
    function layout.capacity(class, letter)
-      return CAPACITY[class == "cable" and letter .. " cable" or class]
+      if class == "cable" then
+         return CAPACITY[letter .. " cable"]
+      end
+      return CAPACITY[class]
    end
    function layout.words(class, from, to)
       return ports_in_words(layout, class, from, to)

@@ -73,7 +73,9 @@ local function find_lonely(topo, list)
       for rail = 1, topo.rails or 1 do
          is_on = is_on or topo:router(n, rail) ~= nil
       end
-      unconnected[#unconnected + 1] = not is_on and name or nil
+      if not is_on then
+         unconnected[#unconnected + 1] = name
+      end
    end
    add_finding(list, "unconnected", "nodes that are on no router", unconnected)
    add_finding(list, "lonely", "routers without links to them or from them", routers)
@@ -95,9 +97,10 @@ local function directions(topo, list)
          one_way[#one_way + 1] = topo.components[c]
       elseif back and c < back then
          local there, here = topo:known_capacity(c), topo:known_capacity(back)
-         uneven[#uneven + 1] = there and here and do_differ(there, here) and
-            ("%s %.2f, %s %.2f GB/s"):format(topo.components[c], there / 1e9,
-               topo.components[back], here / 1e9) or nil
+         if there and here and do_differ(there, here) then
+            uneven[#uneven + 1] = ("%s %.2f, %s %.2f GB/s"):format(topo.components[c],
+               there / 1e9, topo.components[back], here / 1e9)
+         end
       end
    end
    add_finding(list, "one_way", "links that have no way back", one_way)
@@ -153,7 +156,7 @@ local function in_slurm(topo, slurm, list)
       end
    end
    local whole = slurm.whole or topo
-   for _, name in ipairs(slurm.is_said and {} or slurm.names) do
+   for _, name in ipairs(tables.or_empty(not slurm.is_said and slurm.names)) do
       if not whole.node_id[name] then
          there[#there + 1] = name
       end

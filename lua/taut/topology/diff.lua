@@ -20,8 +20,11 @@ end
 local function moved_nodes(first, second, map)
    local list = {}
    for n, name in ipairs(first.nodes) do
-      local m = second.node_id[name]
-      for rail = 1, m and math.max(first.rails or 1, second.rails or 1) or 0 do
+      local m, last = second.node_id[name], 0
+      if m then
+         last = math.max(first.rails or 1, second.rails or 1)
+      end
+      for rail = 1, last do
          local r, s = first:router(n, rail), second:router(m, rail)
          if (r and map[r]) ~= s then
             list[#list + 1] = { node = name, rail = rail, first = r and first.router_name[r],
@@ -53,11 +56,12 @@ local function pairs_of(topo, name_of)
    return at, list
 end
 
+-- @param other the same pair in the other machine, or nil
 local function link_difference(pair, other)
-   return { from = pair.from, to = pair.to, first = #pair.links, second = other and #other.links
-      or 0,
-      first_Bps = pair.capacity, second_Bps = other and other.capacity or 0, links = pair.links,
-      other_links = other and other.links or {} }
+   other = other or { links = {}, capacity = 0 }
+   return { from = pair.from, to = pair.to, first = #pair.links, second = #other.links,
+      first_Bps = pair.capacity, second_Bps = other.capacity, links = pair.links,
+      other_links = other.links }
 end
 
 -- Of two directions with the same difference, one is enough.

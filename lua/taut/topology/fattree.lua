@@ -27,7 +27,9 @@ local function check_levels(conf)
    for i, l in ipairs(levels) do
       for _, name in ipairs { "down", "up", "parallel" } do
          local v = type(l) == "table" and l[name]
-         v = v == nil and name == "parallel" and 1 or v
+         if v == nil and name == "parallel" then
+            v = 1
+         end
          if math.type(v) ~= "integer" or v < 1 or v > 65536 then
             return nil, ("topology.levels[%d].%s: expected a whole number 1 to 65536, got %s")
                :format(i, name, tostring(v or nil))
@@ -62,7 +64,12 @@ local function name_of(levels, index)
    if index == 0 then
       return "leaf"
    end
-   return index == #levels and "spine" or #levels == 2 and "mid" or ("mid%d."):format(index)
+   if index == #levels then
+      return "spine"
+   elseif #levels == 2 then
+      return "mid"
+   end
+   return ("mid%d."):format(index)
 end
 
 local function add_routers(fabric, levels, count, prefix, level_of)
@@ -110,8 +117,10 @@ end
 local function add_links(fabric, tree)
    for i, l in ipairs(tree.levels) do
       local parallel = l.parallel or 1
-      local below = tree.levels[i - 1]
-      local taken = below and below.down * (below.parallel or 1) or tree.ports_per_leaf
+      local below, taken = tree.levels[i - 1], tree.ports_per_leaf
+      if below then
+         taken = below.down * (below.parallel or 1)
+      end
       add_level(fabric, tree, i, numbers_from(1, l.down * parallel),
          numbers_from(taken + 1, l.up * parallel))
    end
@@ -192,8 +201,14 @@ local function measure_levels(conf)
       return nil, ("topology.rails: expected a divisor of the %d leaves, got %d"):format(
          t.count[0], t.rails)
    end
-   t.planes = t.rail_wiring == "planes" and t.rails or 1
-   t.ports_per_leaf = t.nodes_per_leaf * (t.rail_wiring == "leaf" and t.rails or 1)
+   t.planes, t.ports_per_leaf, t.leaves = 1, t.nodes_per_leaf, t.count[0]
+   if t.rail_wiring == "planes" then
+      t.planes = t.rails
+   elseif t.rail_wiring == "leaf" then
+      t.ports_per_leaf = t.nodes_per_leaf * t.rails
+   elseif t.rail_wiring == "leaves" then -- each rail has leaves of its own
+      t.leaves = t.count[0] // t.rails
+   end
    return t
 end
 
@@ -205,15 +220,18 @@ local function make_regular(conf)
    end
    local s, level = shape.new(), {}
    for p = 1, t.planes do
-      t.first = add_routers(s, t.levels, t.count, t.planes > 1 and "p" .. p .. "." or "", level)
+      local prefix = ""
+      if t.planes > 1 then
+         prefix = "p" .. p .. "."
+      end
+      t.first = add_routers(s, t.levels, t.count, prefix, level)
       t.plane = t.plane or s.routers
       add_links(s, t)
    end
    local place = placer_of_nodes(t, t.rail_wiring, t.rails)
-   local leaves = t.count[0] // (t.rail_wiring == "leaves" and t.rails or 1)
    local n
-   n, err = shape.nodes(conf, leaves * t.nodes_per_leaf, ("%d leaves of %d nodes"):format(leaves,
-      t.nodes_per_leaf), t.rails, place)
+   n, err = shape.nodes(conf, t.leaves * t.nodes_per_leaf, ("%d leaves of %d nodes"):format(
+      t.leaves, t.nodes_per_leaf), t.rails, place)
    if not n then
       return nil, err
    end

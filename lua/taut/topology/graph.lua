@@ -21,7 +21,7 @@ function graph.build(conf)
    local routing, s, n
    if w then
       routing, err = shape.word(conf, "routing", { "tables", "shortest", "adaptive" },
-         w.tables and "tables" or "shortest")
+         wired.usual_routing(w, "shortest"))
    end
    if routing then
       s, err = wired.shape(w, conf, { kind = function(_, _, cable)

@@ -33,8 +33,12 @@ local function take_left(self, left)
    self.degraded = {}
    local failed = {}
    for c, v in pairs(left) do
-      self.degraded[c] = v < 1 and v or nil
-      failed[c] = v == 0 and true or nil
+      if v < 1 then
+         self.degraded[c] = v
+      end
+      if v == 0 then
+         failed[c] = true
+      end
       changed = changed or v == 0 and not self.failed[c]
    end
    self.failed = failed
@@ -49,8 +53,11 @@ local function new_epoch(self)
    end
    table.sort(names)
    self.epoch = self.epoch + 1
-   self.signature = #names == 0 and self.wiring or ("%s, %d failed [%s]"):format(self.wiring,
-      #names, graph.digest(table.concat(names, " ")))
+   self.signature = self.wiring
+   if #names > 0 then
+      self.signature = ("%s, %d failed [%s]"):format(self.wiring, #names,
+         graph.digest(table.concat(names, " ")))
+   end
 end
 
 local function more_loaded(self, before, now)
@@ -62,7 +69,7 @@ local function more_loaded(self, before, now)
    end
    table.sort(list, function(one, other)
       local more_a, more_b = one[3] / one[2], other[3] / other[2]
-      return more_a ~= more_b and more_a > more_b or more_a == more_b and one[1] < other[1]
+      return more_a > more_b or more_a == more_b and one[1] < other[1]
    end)
    return list
 end
@@ -103,7 +110,10 @@ function health.set(self, left, opt)
       return { epoch = self.epoch }
    end
    local apart = islands.pairs_apart(self)
-   local most = apart > 0 and LOST_APART or LOST
+   local most = LOST
+   if apart > 0 then
+      most = LOST_APART
+   end
    local now, lost, first = self.graph:all_to_all(nil, { most = most })
    return { epoch = self.epoch, pairs = lost - apart, unroutable = unroutable(self, first),
       is_all = #first < most,

@@ -39,7 +39,12 @@ end
 local function cables_of(conf, dims)
    local given, list = conf.links, {}
    for d = 1, #dims do
-      local n = given == nil and 1 or type(given) == "table" and given[d] or given
+      local n = given
+      if given == nil then
+         n = 1
+      elseif type(given) == "table" then
+         n = given[d] or given
+      end
       if math.type(n) ~= "integer" or n < 1 or n > 1024 then
          return nil, ("topology.links: expected the cables between two routers, 1 to 1024, for "
             .. "dimension %s, got %s"):format(LETTERS[d], tostring(n))
@@ -185,11 +190,15 @@ function hyperx.build(conf)
       return nil, err
    end
    local misrouted
-   misrouted, err = shape.share(conf, "misrouted", routing == "doal" and shape.MISROUTED or 0)
+   misrouted, err = shape.misrouted(conf, routing == "doal")
    if not misrouted then
       return nil, err
    end
-   local s, n, dims, place = (conf.wiring and from_wiring or make_regular)(conf)
+   local make = make_regular
+   if conf.wiring then
+      make = from_wiring
+   end
+   local s, n, dims, place = make(conf)
    if not s then
       return nil, n
    end

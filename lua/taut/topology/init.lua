@@ -113,7 +113,10 @@ function topology.build(conf)
       topo.is_adaptive = ADAPTIVE[conf.routing or topo.routing] or false
       ok, err = unknown.check_names(topo, conf.capacity)
    end
-   return ok and topo or nil, err
+   if ok then
+      return topo
+   end
+   return nil, err
 end
 
 return topology

@@ -22,7 +22,10 @@ end
 
 -- Rails of a node hold its routers together: a node on several planes is in one part.
 local function join_rails(topo, near)
-   for n = 1, (topo.rails or 1) > 1 and #topo.nodes or 0 do
+   if (topo.rails or 1) <= 1 then
+      return
+   end
+   for n = 1, #topo.nodes do
       local first
       for rail = 1, topo.rails do
          local r = topo:router(n, rail)
@@ -66,7 +69,9 @@ local function find_parts(topo)
    for r = 0, topo.routers - 1 do
       if not of[r] then
          parts[#parts + 1] = walk_part(topo, near, r, #parts + 1, of)
-         with_nodes[#with_nodes + 1] = #parts[#parts].nodes > 0 and parts[#parts] or nil
+         if #parts[#parts].nodes > 0 then
+            with_nodes[#with_nodes + 1] = parts[#parts]
+         end
       end
    end
    return { by_links = by_links, of_router = of, parts = parts, with_nodes = with_nodes }
@@ -104,7 +109,10 @@ end
 --- How many nodes the part of this one has, itself among them.
 function islands.size(topo, node)
    local part = islands.of_node(topo, node)
-   return part and #islands.of(topo).parts[part].nodes or 1
+   if not part then
+      return 1
+   end
+   return #islands.of(topo).parts[part].nodes
 end
 
 --- Ordered pairs of nodes, on each rail, that no links join.
@@ -140,7 +148,7 @@ function islands.split(topo, nodes)
       end
    end
    table.sort(list, function(one, other)
-      return #one ~= #other and #one > #other or #one == #other and one[1] < other[1]
+      return #one > #other or #one == #other and one[1] < other[1]
    end)
    return list
 end

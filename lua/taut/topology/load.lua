@@ -32,7 +32,11 @@ end
 local function nearest_cube(count)
    local best
    for x = 1, math.floor(count ^ (1 / 3) + 1e-9) do
-      for y = x, count % x == 0 and math.floor((count // x) ^ 0.5 + 1e-9) or 0 do
+      local last = 0
+      if count % x == 0 then
+         last = math.floor((count // x) ^ 0.5 + 1e-9)
+      end
+      for y = x, last do
          local z = count // x // y
          if x * y * z == count and (not best or z - x < best[3] - best[1]) then
             best = { x, y, z }
@@ -48,10 +52,15 @@ function pattern.nearest(_, nodes, opt)
    local grid, list = opt.grid or nearest_cube(#nodes), {}
    local stride = 1
    for d = #grid, 1, -1 do
-      local len = grid[d]
+      local len, partners = grid[d], {}
+      if len > 2 then
+         partners = { 1, -1 }
+      elseif len == 2 then
+         partners = { 1 }
+      end
       for i, a in ipairs(nodes) do
          local x = (i - 1) // stride % len
-         for _, step in ipairs(len > 2 and { 1, -1 } or len == 2 and { 1 } or {}) do
+         for _, step in ipairs(partners) do
             local b = nodes[i + ((x + step) % len - x) * stride]
             list[#list + 1], list[#list + 2], list[#list + 3] = a, b, opt.bytes
          end
@@ -70,7 +79,7 @@ local function check_nodes(topo, name, opt)
    end
    local places, n = 1, #(opt.nodes or topo.nodes)
    for _, len in ipairs(opt.grid or {}) do
-      places = len <= MOST_PLACES and places * len or math.huge
+      places = places * math.min(len, MOST_PLACES + 1)
       if places > MOST_PLACES then -- before it is too much for an integer
          return nil, ("grid %s: expected at most %d places"):format(
             table.concat(opt.grid, "x"), MOST_PLACES)

@@ -35,7 +35,9 @@ local function sets_of(topo)
    return setmetatable({}, { __index = function(sets, node)
       local set = 0
       for k = 1, topo.rails do
-         set = topo:router(node, k) and set | 1 << (k - 1) or set
+         if topo:router(node, k) then
+            set = set | 1 << (k - 1)
+         end
       end
       sets[node] = set
       return set
@@ -46,14 +48,18 @@ end
 local function routed_rails(topo, set, src, dst)
    local left = set
    each_rail(set, function(rail)
-      left = topo:hops(src, dst, rail) < math.huge and left or left & ~(1 << (rail - 1))
+      if topo:hops(src, dst, rail) == math.huge then
+         left = left & ~(1 << (rail - 1))
+      end
    end)
    return left
 end
 
 local function add_port(topo, out, node, rail, way, bytes)
-   local tx, rx = endpoint_numbers.ports_of_rail(#topo.nodes, node, rail)
-   local c = way == "tx" and tx or rx
+   local c, rx = endpoint_numbers.ports_of_rail(#topo.nodes, node, rail)
+   if way == "rx" then
+      c = rx
+   end
    out[c] = out[c] + bytes
 end
 
@@ -129,7 +135,9 @@ function load_rails.pairs(topo, list)
       if set == 0 and (carries ~= rails_of_both or rails_of_both(a, b) == 0) then
          lost = lost + 1
       end
-      set = set ~= 0 and set or rails_of_both(a, b)
+      if set == 0 then
+         set = rails_of_both(a, b)
+      end
       if set ~= 0 then
          add_ends(topo, out, a, b, set, list[i + 2])
       end
@@ -162,7 +170,9 @@ local function common_unit(groups)
          while y ~= 0 do
             x, y = y, x % y
          end
-         unit = n > 0 and unit // x * n or unit
+         if n > 0 then
+            unit = unit // x * n
+         end
       end
    end
    return unit
@@ -183,13 +193,27 @@ end
 -- From the nodes of one group to all.  Where all have the same rails, sources are as good as
 -- destinations and one kernel run is all there is.
 local function load_of_groups(topo, groups, from, unit, opt)
-   local src, dst = no_weights(topo), #groups > 1 and no_weights(topo) or nil
+   local src, dst = no_weights(topo), nil
    weigh_set(topo, src, from, -1, 1)
-   for _, to in ipairs(dst and groups or {}) do
-      local n = count_set(from.set & to.set)
-      weigh_set(topo, dst, to, from.set, n > 0 and unit // n or 0)
+   if #groups > 1 then
+      dst = no_weights(topo)
+      for _, to in ipairs(groups) do
+         local n, weight = count_set(from.set & to.set), 0
+         if n > 0 then
+            weight = unit // n
+         end
+         weigh_set(topo, dst, to, from.set, weight)
+      end
    end
    return topo.graph:all_to_all(src, { to = dst, walk = opt.walk, most = opt.most })
+end
+
+-- To how many nodes of a group a node of another one sends; of its own it leaves itself out.
+local function others_in(group, own)
+   if group == own then
+      return #group.nodes - 1
+   end
+   return #group.nodes
 end
 
 -- What tx and rx carry: the links' kernel does not look at them.
@@ -197,7 +221,7 @@ local function add_ports(topo, out, groups, bytes)
    for _, a in ipairs(groups) do
       for _, b in ipairs(groups) do
          local both = a.set & b.set
-         local share = both ~= 0 and (#b.nodes - (a == b and 1 or 0)) * bytes / count_set(both)
+         local share = both ~= 0 and others_in(b, a) * bytes / count_set(both)
          each_rail(both, function(rail)
             for _, n in ipairs(a.nodes) do
                add_port(topo, out, n, rail, "tx", share)
@@ -281,8 +305,12 @@ end
 function load_rails.all_to_all(topo, nodes, options)
    local sets, out, lost = sets_of(topo), no_load(topo), 0
    local groups = groups_of(nodes, sets)
-   local unit = #groups > 1 and common_unit(groups) or 1
-   local asked = #groups == 1 and math.max(count_set(groups[1].set), 1) or 1
+   local unit, asked = 1, 1
+   if #groups > 1 then
+      unit = common_unit(groups)
+   elseif #groups == 1 then
+      asked = math.max(count_set(groups[1].set), 1)
+   end
    for _, from in ipairs(groups) do
       local links, without = load_of_groups(topo, groups, from, unit, options)
       add_links(topo, out, links, options.bytes / unit / asked)
@@ -295,8 +323,9 @@ function load_rails.all_to_all(topo, nodes, options)
    end
    for _, a in ipairs(groups) do
       for _, b in ipairs(groups) do
-         local n = #a.nodes * (#b.nodes - (a == b and 1 or 0))
-         lost = lost + (a.set & b.set == 0 and n or 0)
+         if a.set & b.set == 0 then
+            lost = lost + #a.nodes * others_in(b, a)
+         end
       end
    end
    return out, lost

@@ -4,13 +4,17 @@
 -- Nodes have the same names in both.  Routers may not (a GUID in one, a place in the other).  If
 -- fewer than half of the names are known to both sides, routers are matched by their nodes, and
 -- those without nodes by the routers they are linked to.
+local tables = require "taut.base.tables"
+
 local matching = {}
 
 local function by_name(first, second)
    local map, known = {}, 0
    for r = 0, first.routers - 1 do
       map[r] = second.router_id[first.router_name[r]]
-      known = known + (map[r] and 1 or 0)
+      if map[r] then
+         known = known + 1
+      end
    end
    return map, known
 end
@@ -61,7 +65,9 @@ end
 local function count_agreeing(router, counterpart, map, near_a, near_b)
    local n = 0
    for s in pairs(near_a[router]) do
-      n = n + (map[s] and near_b[counterpart][map[s]] and 1 or 0)
+      if map[s] and near_b[counterpart][map[s]] then
+         n = n + 1
+      end
    end
    return n
 end
@@ -70,7 +76,7 @@ end
 local function opinion_around(router, map, near_a, near_b)
    local votes, best = {}, nil
    for s in pairs(near_a[router]) do
-      for x in pairs(map[s] and near_b[map[s]] or {}) do
+      for x in pairs(tables.or_empty(map[s] and near_b[map[s]])) do
          votes[x] = (votes[x] or 0) + 1
          if not best or votes[x] > votes[best] or votes[x] == votes[best] and x < best then
             best = x
@@ -88,8 +94,11 @@ local function settle_swapped(first, second, map)
       owner[x] = r
    end
    local function worth_of(router, counterpart)
-      return count_agreeing(router, map[router], map, near_a, near_b) +
-         (counterpart and count_agreeing(counterpart, map[counterpart], map, near_a, near_b) or 0)
+      local worth = count_agreeing(router, map[router], map, near_a, near_b)
+      if counterpart then
+         worth = worth + count_agreeing(counterpart, map[counterpart], map, near_a, near_b)
+      end
+      return worth
    end
    -- the router becomes its counterpart, and the other, if there is one, its own
    local function assign_router(router, counterpart, other, other_counterpart)
@@ -129,7 +138,7 @@ local function by_nodes(first, second)
          if not map[r] then
             for _, c in ipairs(first:links_of(r)) do
                local known = map[first:to(c)]
-               for _, d in ipairs(known and second:links_of(known) or {}) do
+               for _, d in ipairs(tables.or_empty(known and second:links_of(known))) do
                   if not taken[second:to(d)] then
                      vote_for(votes, r, second:to(d))
                   end

@@ -45,7 +45,11 @@ local function reach_routers(topo, router, set, most)
          for _, s in ipairs(next_routers(topo, at)) do
             if not seen[s] then
                seen[s] = true
-               table.insert(set[s] and list or after, s)
+               if set[s] then
+                  list[#list + 1] = s
+               else
+                  after[#after + 1] = s
+               end
             end
          end
       end
@@ -90,7 +94,11 @@ function neighbours.groups(self, by_router)
          return (one - r) % self.routers < (other - r) % self.routers
       end)
       local direct = #list > 0 and #self:links_between(r, list[1]) > 0
-      for i = 1, direct and #list or math.min(#list, PARTNERS) do
+      local last = #list
+      if not direct then
+         last = math.min(last, PARTNERS)
+      end
+      for i = 1, last do
          put_pair(groups, r, list[i])
       end
    end

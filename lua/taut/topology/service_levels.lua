@@ -36,8 +36,12 @@ local function read_levels(routing)
       return nil, "topology.routing: expected the routing of a service level, [0] = \"adaptive\""
    end
    local levels = { routing = of, jobs = routing.jobs, tests = routing.tests }
-   levels.jobs = levels.jobs == nil and list[1] or levels.jobs
-   levels.tests = levels.tests == nil and levels.jobs or levels.tests
+   if levels.jobs == nil then
+      levels.jobs = list[1]
+   end
+   if levels.tests == nil then
+      levels.tests = levels.jobs
+   end
    for _, who in ipairs { "jobs", "tests" } do
       if of[levels[who]] == nil then
          return nil, ("topology.routing.%s: expected one of the service levels %s, got %s"):format(

@@ -43,7 +43,9 @@ function Shape:link(from, to, port, kind, capacity, cables)
    self.links = i
    self.from[i], self.to[i] = from, to
    self.port[i], self.kind[i], self.capacity[i] = port, kind, capacity
-   self.cables[i] = cables and cables > 1 and cables or nil
+   if cables and cables > 1 then
+      self.cables[i] = cables
+   end
    return i
 end
 
@@ -167,6 +169,15 @@ function shape.share(conf, name, default)
    return v
 end
 
+--- The share of traffic that adaptive routing sends another way than the shortest.
+function shape.misrouted(conf, is_adaptive)
+   local default = 0
+   if is_adaptive then
+      default = shape.MISROUTED
+   end
+   return shape.share(conf, "misrouted", default)
+end
+
 --- Capacity of one kind of component.
 -- @param conf has `capacity`: one number for all, or a table by kind, `link` standing for every
 --   link that is not named
@@ -174,8 +185,15 @@ end
 -- @return bytes per second, unknown.CABLE if not given, or nil and what was expected
 function shape.capacity(conf, kind)
    local c = conf.capacity
-   local v = type(c) == "number" and c or
-      type(c) == "table" and (c[kind] or kind ~= "tx" and kind ~= "rx" and c.link)
+   local v = c
+   if type(c) == "table" then
+      v = c[kind]
+      if kind ~= "tx" and kind ~= "rx" then
+         v = v or c.link
+      end
+   elseif type(c) ~= "number" then
+      v = nil
+   end
    return unknown.checked(c, v or nil, kind)
 end
 

@@ -86,9 +86,11 @@ local function explaining(class)
       end
       local lid = self.lids[n or 0] or not node and self.lids[#self.nodes * self.rails + to + 1]
       if lid then
-         return explain_table(self, from, to, lid, n and self.nodes[n] or self.router_name[to])
+         return explain_table(self, from, to, lid, self.nodes[n or 0] or self.router_name[to])
+      elseif node then
+         return self.nodes[node] .. " has no lid"
       end
-      return node and self.nodes[node] .. " has no lid" or nil
+      return nil
    end
    return own
 end
@@ -113,7 +115,10 @@ function tables.build(class, spec, shape, nodes, wiring)
       for i, lid in ipairs(lids) do
          local port = lid and entries[lid]
          local l = port and ports[tostring(port)]
-         row[i] = l and first + l or false
+         row[i] = l and first + l
+         if not l then
+            row[i] = false
+         end
       end
       return row
    end }

@@ -41,16 +41,29 @@ end
 function unknown.take(topo)
    local learns, most = {}, 0
    for c, v in ipairs(topo.capacity) do
-      learns[c] = v < 0 and -v or nil
+      if v < 0 then
+         learns[c] = -v
+      end
       most = math.max(most, v)
    end
    if next(learns) then
       topo.learns, topo.open = {}, {}
-      most = most > 0 and most or GUESS_Bps
+      if most <= 0 then
+         most = GUESS_Bps
+      end
       for c, cables in pairs(learns) do
          unknown.open(topo, c, cables, most)
       end
    end
+end
+
+--- The capacity that a model gave a component: what is to be learned counts its cables below 0.
+function unknown.made_capacity(topo, component)
+   local cables = topo.learns and topo.learns[component]
+   if cables then
+      return -cables
+   end
+   return topo.capacity[component]
 end
 
 --- A component is to be learned.
@@ -89,7 +102,10 @@ end
 -- it has.
 function unknown.class_of(topo, component)
    local cables = topo.learns[component]
-   return cables == 1 and topo:class(component) or ("%s x%d"):format(topo:class(component), cables)
+   if cables == 1 then
+      return topo:class(component)
+   end
+   return ("%s x%d"):format(topo:class(component), cables)
 end
 
 --- All that are learned, by class.

@@ -97,7 +97,10 @@ local function levels_from_roots(fabric, wiring, roots)
    end
    local level = {}
    for r = 0, fabric.routers - 1 do
-      level[r] = depth[r] and deepest - depth[r] or 0
+      level[r] = 0
+      if depth[r] then
+         level[r] = deepest - depth[r]
+      end
    end
    return level
 end
@@ -113,17 +116,19 @@ local function levels_of(fabric, wiring, nodes, conf)
    for i, r in ipairs(wiring.routers) do
       local l = r.level
       says_none = says_none and l == nil
-      given[i - 1] = math.type(l) == "integer" and l >= 0 and l < 1024 and l or nil
+      if math.type(l) == "integer" and l >= 0 and l < 1024 then
+         given[i - 1] = l
+      end
    end
    if given[0] and #given == fabric.routers - 1 then
       return given
    end
    -- a few nodes may be on upper switches
    local found = says_none and levels.find(graph.of(wiring))
-   for r = 1, found and #wiring.routers or 0 do
-      given[r - 1] = found.level[r]
-   end
    if found then
+      for r = 1, #wiring.routers do
+         given[r - 1] = found.level[r]
+      end
       return given
    end
    for k = 1, nodes.rails do
@@ -186,7 +191,12 @@ end
 local function name_kinds(fabric, level)
    for l = 1, fabric.links do
       local a, b = level[fabric.from[l]], level[fabric.to[l]]
-      fabric.kind[l] = a < b and "uplink" or a > b and "downlink" or "link"
+      fabric.kind[l] = "link"
+      if a < b then
+         fabric.kind[l] = "uplink"
+      elseif a > b then
+         fabric.kind[l] = "downlink"
+      end
    end
 end
 
@@ -200,7 +210,7 @@ function updown.from_wiring(class, conf)
    local routing, s, n, level
    if w then
       routing, err = shape.word(conf, "routing", { "dmodk", "ecmp", "adaptive", "tables" },
-         w.tables and "tables" or "dmodk")
+         wired.usual_routing(w, "dmodk"))
    end
    if routing then
       s, err = wired.shape(w, conf, { kind = function() return "uplink" end })

@@ -1,7 +1,18 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- The way that one flow took where routes are sets, as somebody asked for it: a trace names the
 -- links it saw, and the wiring tells of those between.
+local tables = require "taut.base.tables"
+
 local ways = {}
+
+-- The only link at a router; false where there are more.
+local function take_only(links, router, link)
+   if links[router] == nil then
+      links[router] = link
+   else
+      links[router] = false
+   end
+end
 
 -- Members of a set, and the only one that leaves, or reaches, each router: false where there are
 -- several.  Made once for each set.
@@ -10,8 +21,8 @@ local function index_of(topo, stage)
    for _, c in ipairs(stage) do
       local from, to = topo:from(c), topo:to(c)
       index.is[c] = true
-      index.from[from] = index.from[from] == nil and c or false
-      index.to[to] = index.to[to] == nil and c or false
+      take_only(index.from, from, c)
+      take_only(index.to, to, c)
    end
    return index
 end
@@ -22,10 +33,15 @@ end
 function ways.of(topo, route)
    local asked, any = { n = #route }, false
    for i, stage in ipairs(route) do
-      asked[i] = type(stage) == "table" and index_of(topo, stage) or stage
-      any = any or type(stage) == "table"
+      asked[i] = stage
+      if type(stage) == "table" then
+         asked[i], any = index_of(topo, stage), true
+      end
    end
-   return any and asked or nil
+   if any then
+      return asked
+   end
+   return nil
 end
 
 -- The only member of a set that fits between its neighbours on the way, or nil.
@@ -59,11 +75,18 @@ function ways.known(topo, asked, shown)
    local way, missing = {}, 0
    for i = 1, asked.n do
       local stage, seen = asked[i], shown and shown[i]
-      way[i] = type(stage) ~= "table" and stage or seen and stage.is[seen] and seen or false
+      way[i] = false
+      if type(stage) ~= "table" then
+         way[i] = stage
+      elseif seen and stage.is[seen] then
+         way[i] = seen
+      end
    end
    drop_torn(topo, asked, way)
    for i = 1, asked.n do
-      missing = missing + (way[i] and 0 or 1)
+      if not way[i] then
+         missing = missing + 1
+      end
    end
    local again = missing > 0
    while again do
@@ -83,11 +106,16 @@ end
 --   that was silent; or nil
 -- @return by stage the link that was seen there, or false; nil where nobody was asked
 function ways.shown(topo, asked, answers)
-   local at, shown = topo.asked_at, answers and {}
-   for i = 1, shown and asked.n or 0 do
+   if not answers then
+      return answers
+   end
+   local at, shown = topo.asked_at, {}
+   for i = 1, asked.n do
       local stage, router = asked[i], at.router[answers[i]]
-      shown[i] = at.link[answers[i]]
-         or router and type(stage) == "table" and stage.to[router] or false
+      shown[i] = at.link[answers[i]] or false
+      if not shown[i] and router and type(stage) == "table" then
+         shown[i] = stage.to[router] or false
+      end
    end
    return shown
 end
@@ -95,15 +123,19 @@ end
 -- What is sure of all streams of a test.  The port that was aimed with has answered for the link,
 -- unless what was asked afterwards says otherwise; of several streams no more is known.
 local function what_is_sure(test, shown, aimed)
-   local aim, several = test.aim, (test.streams or 1) > 1
-   if not aim or aimed == 0 then
-      return not several and shown or nil
+   local aim, seen = test.aim, nil
+   if aim and aimed ~= 0 then
+      seen = shown and shown[aim.hop]
    end
-   local seen = shown and shown[aim.hop]
-   if seen and seen ~= aim.link then
+   if (test.streams or 1) > 1 then
+      shown = nil -- one answer does not speak for several streams
+   end
+   if not aim or aimed == 0 then
+      return shown or nil
+   elseif seen and seen ~= aim.link then
       return nil
    end
-   shown = not several and shown or {}
+   shown = shown or {}
    shown[aim.hop] = aim.link
    return shown
 end
@@ -120,13 +152,19 @@ function ways.take(topo, test, shown, aimed)
    local way, is_whole = ways.known(topo, test.asked, what_is_sure(test, shown, aimed))
    local route, is_confirming = {}, false
    for i, stage in ipairs(test.route) do
-      way[i] = type(stage) ~= "table" and stage or way[i]
+      if type(stage) ~= "table" then
+         way[i] = stage
+      end
       route[i] = way[i] or stage
       is_confirming = is_confirming or way[i] == test.confirms
    end
    test.way, test.is_traced, test.route = way, is_whole, route
-   test.streams = several and aimed > 0 and math.min(aimed, test.streams) or test.streams
-   test.confirms = is_confirming and test.confirms or nil
+   if several and aimed > 0 then
+      test.streams = math.min(aimed, test.streams)
+   end
+   if not is_confirming then
+      test.confirms = nil
+   end
 end
 
 --- Tests of one phase that turned out to go over the same link had a part of it each.
@@ -134,7 +172,7 @@ end
 function ways.share(tests)
    local users = {}
    for _, t in ipairs(tests) do
-      for i = 2, t.way and #t.way - 1 or 0 do
+      for i = 2, #(t.way or {}) - 1 do
          local key = t.way[i] and t.phase .. ":" .. t.way[i]
          if key then
             users[key] = users[key] or { c = t.way[i] }
@@ -143,7 +181,7 @@ function ways.share(tests)
       end
    end
    for _, list in pairs(users) do
-      for _, t in ipairs(#list > 1 and list or {}) do
+      for _, t in ipairs(tables.or_empty(#list > 1 and list)) do
          t.shares = t.shares or {}
          t.shares[list.c], t.through = #list, t.shares
       end

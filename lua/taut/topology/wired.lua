@@ -34,11 +34,23 @@ local function check_planes(entry, what)
    return true
 end
 
+--- How a wired machine routes where its configuration does not say.
+function wired.usual_routing(wiring, otherwise)
+   if wiring.tables then
+      return "tables"
+   end
+   return otherwise
+end
+
 local function check_rails(wiring, node)
-   for k, rail in ipairs(type(node.rails) == "table" and node.rails or {}) do
+   for k, rail in ipairs(tables.or_empty(node.rails)) do
       if rail ~= false and (type(rail) ~= "table" or not is_router(wiring, rail.router)) then
+         local got = rail
+         if type(rail) == "table" then
+            got = rail.router or rail
+         end
          return bad_wiring("nodes: '%s', rail %d: expected router = 1 to %d, got %s", node.name, k,
-            #wiring.routers, tostring(type(rail) == "table" and rail.router or rail))
+            #wiring.routers, tostring(got))
       end
       local ok, err = check_planes(rail or {}, ("nodes: '%s', rail %d"):format(node.name, k))
       if not ok then
@@ -124,7 +136,7 @@ function wired.check(wiring)
    if ok then
       ok, err = check_router_names(wiring)
    end
-   for _, n in ipairs(ok and wiring.nodes or {}) do
+   for _, n in ipairs(tables.or_empty(ok and wiring.nodes)) do
       ok, err = check_rails(wiring, n)
       if not ok then
          break
@@ -167,7 +179,10 @@ local function add_link(fabric, conf, options, seen, from, to, port, kind, cable
    -- which of a router's ports leads into which link
    fabric.port_link[from][port] = l
    if cable.down or cable.left and not options.merge then
-      fabric.left[l] = cable.down and 0 or cable.left
+      fabric.left[l] = cable.left
+   end
+   if cable.down then
+      fabric.left[l] = 0
    end
    return l
 end
@@ -204,11 +219,11 @@ function wired.shape(wiring, conf, options)
    local s, seen, half = shape.new(), {}, {}
    s.port_link, s.back, s.other_planes, s.planes = {}, {}, {}, {}
    for i, r in ipairs(wiring.routers) do
-      for _, guid in ipairs(type(r.others) == "table" and r.others or {}) do
+      for _, guid in ipairs(tables.or_empty(r.others)) do
          s.other_planes[guid] = r.name
       end
       -- what a sweep says of their ports is of cables that nobody can tell
-      for _, guid in ipairs(type(r.renumbered) == "table" and r.renumbered or {}) do
+      for _, guid in ipairs(tables.or_empty(r.renumbered)) do
          s.other_planes[guid] = nil
       end
       s.port_link[s:router(r.name)] = {}
@@ -277,10 +292,12 @@ end
 -- Where each port is; one that two nodes have (written by hand) tells nothing: false.
 local function add_guids(guids, index, rails)
    for k, rail in ipairs(rails) do
-      local guid = rail and type(rail.guid) == "string" and rail.guid:lower() or nil
+      local guid = rail and type(rail.guid) == "string" and rail.guid:lower()
       local other = guid and guids[guid]
-      if guid and (other == nil or other and other.node ~= index) then
-         guids[guid] = other == nil and { node = index, rail = k } or false
+      if guid and other == nil then
+         guids[guid] = { node = index, rail = k }
+      elseif guid and other and other.node ~= index then
+         guids[guid] = false
       end
    end
 end
@@ -355,7 +372,9 @@ function wired.with_health(fabric, topo, err)
       topo:set_health(left, { report = false })
    end
    for c, planes in pairs(topo.planes) do
-      topo.planes_up[c] = left[c] and left[c] > 0 and math.floor(left[c] * planes + 0.5) or nil
+      if left[c] and left[c] > 0 then
+         topo.planes_up[c] = math.floor(left[c] * planes + 0.5)
+      end
    end
    return topo, err
 end

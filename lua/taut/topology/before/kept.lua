@@ -3,6 +3,7 @@
 -- ends, kinds and capacities, without routes.  About 12 bytes for each component.
 local json = require "taut.json"
 local endpoint_numbers = require "taut.topology.model.endpoint_numbers"
+local unknown = require "taut.topology.unknown"
 
 local kept = {}
 local Machine = {}
@@ -15,15 +16,17 @@ local VERSION = 1
 -- What components are made of, each sort once: { kind, bytes per second or, of one whose capacity
 -- is learned, minus its cables, cables }.
 local function sort_of(topo, component, sorts, number_of)
-   local capacity = topo.learns and topo.learns[component] and -topo.learns[component]
-      or topo.capacity[component]
+   local capacity = unknown.made_capacity(topo, component)
    local kind, cables = topo:kind(component), topo.cables[component] or 1
    local of_kind = number_of[kind]
    if not of_kind then
       of_kind = {}
       number_of[kind] = of_kind
    end
-   local key = cables == 1 and capacity or ("%s %s"):format(capacity, cables)
+   local key = capacity
+   if cables ~= 1 then
+      key = ("%s %s"):format(capacity, cables)
+   end
    if not of_kind[key] then
       sorts[#sorts + 1] = { kind, capacity, cables }
       of_kind[key] = #sorts
@@ -106,7 +109,10 @@ local function add_ends(self, ends)
    for e = 1, n * self.rails do
       local node, rail = endpoint_numbers.node_of(n, e)
       local tx, rx = endpoint_numbers.ports_of(e)
-      local name = self.rails > 1 and ("%s:%d"):format(self.nodes[node], rail) or self.nodes[node]
+      local name = self.nodes[node]
+      if self.rails > 1 then
+         name = ("%s:%d"):format(name, rail)
+      end
       add_component(self, name .. "/tx", ends[tx])
       add_component(self, name .. "/rx", ends[rx])
    end
@@ -165,7 +171,10 @@ end
 
 function Machine:router(node, rail)
    local r = self.at[node + ((rail or 1) - 1) * #self.nodes]
-   return r and r >= 0 and r or nil
+   if r and r >= 0 then
+      return r
+   end
+   return nil
 end
 
 function Machine:kind(component)

@@ -2,6 +2,9 @@
 --- Which components of a machine as it was are components of the machine as it is: those with the
 -- same ends, of the same kind and capacity, whatever their numbers and names.
 local matching = require "taut.topology.matching"
+local report = require "taut.report"
+local tables = require "taut.base.tables"
+local unknown = require "taut.topology.unknown"
 
 local same = {}
 
@@ -15,8 +18,7 @@ local function capacity_made(topo, component)
    if topo.made then
       return topo:made(component)
    end
-   return topo.learns and topo.learns[component] and -topo.learns[component]
-      or topo.capacity[component], topo.cables[component] or 1
+   return unknown.made_capacity(topo, component), topo.cables[component] or 1
 end
 
 local function is_alike(old, old_component, new, component)
@@ -31,7 +33,10 @@ end
 local function renamer_of(old, new, renamed)
    return function(name)
       local other = not new.node_id[name] and renamed[name]
-      return other and new.node_id[other] and not (old and old.node_id[other]) and other or name
+      if other and new.node_id[other] and not (old and old.node_id[other]) then
+         return other
+      end
+      return name
    end
 end
 
@@ -50,7 +55,9 @@ local function compare_nodes(difference, old, new)
       end
    end
    for m, name in ipairs(new.nodes) do
-      difference.nodes_new[#difference.nodes_new + 1] = not is_kept[m] and name or nil
+      if not is_kept[m] then
+         difference.nodes_new[#difference.nodes_new + 1] = name
+      end
    end
 end
 
@@ -60,8 +67,8 @@ local function rail_now(new, node, rail, rail_then)
    if rail <= new.rails and (new:router(node, rail) or false) == rail_then then
       return rail
    end
-   for k = 1, rail_then and new.rails or 0 do
-      if new:router(node, k) == rail_then then
+   for k = 1, new.rails or 0 do
+      if rail_then and new:router(node, k) == rail_then then
          return k
       end
    end
@@ -117,6 +124,15 @@ local function key_of(from, to, kind)
    return ("%d %d %s"):format(from, to, kind)
 end
 
+-- Remembers what has a key, while it is the only one; false where there are more.
+local function take_only(map, key, value)
+   if map[key] == nil then
+      map[key] = value
+   else
+      map[key] = false
+   end
+end
+
 -- Those that are called otherwise: where one such link is left between two routers on both sides.
 local function compare_unnamed(difference, old, new, routers, left, taken)
    local then_, now = {}, {}
@@ -124,13 +140,12 @@ local function compare_unnamed(difference, old, new, routers, left, taken)
       local from, to = routers[old:from(c)], routers[old:to(c)]
       if from and to then
          local key = key_of(from, to, old:kind(c))
-         then_[key] = then_[key] == nil and c or false
+         take_only(then_, key, c)
       end
    end
-   for c = new.first_link, next(then_) and #new.components or 0 do
-      if not taken[c] then
-         local key = key_of(new:from(c), new:to(c), new:kind(c))
-         now[key] = now[key] == nil and c or false
+   for c = new.first_link, #new.components do
+      if next(then_) and not taken[c] then
+         take_only(now, key_of(new:from(c), new:to(c), new:kind(c)), c)
       end
    end
    for _, c in ipairs(left) do
@@ -144,7 +159,9 @@ local function compare_unnamed(difference, old, new, routers, left, taken)
       end
    end
    for c = new.first_link, #new.components do
-      difference.links_new[#difference.links_new + 1] = not taken[c] and new.components[c] or nil
+      if not taken[c] then
+         difference.links_new[#difference.links_new + 1] = new.components[c]
+      end
    end
 end
 
@@ -189,8 +206,14 @@ function same.names(topo, renamed)
    local node = renamer_of(nil, topo, renamed or {})
    return { node = node, name = function(name)
       local own, way = name:match "^(.*)(/[tr]x)$"
-      local of, rail = (own and topo.rails > 1 and own or ""):match "^(.*)(:%d+)$"
-      return of and node(of) .. rail .. way or own and node(own) .. way or name
+      if not own then
+         return name
+      end
+      local of, rail
+      if topo.rails > 1 then
+         of, rail = own:match "^(.*)(:%d+)$"
+      end
+      return node(of or own) .. (rail or "") .. way
    end }
 end
 
@@ -198,7 +221,7 @@ end
 
 local function some_of(list)
    local text = table.concat(list, ", ", 1, math.min(NAMED, #list))
-   return #list > NAMED and text .. ", …" or text
+   return text .. report.text_if(#list > NAMED, ", …")
 end
 
 local SORTS = {
@@ -214,10 +237,12 @@ function same.words(difference)
    local list = {}
    for _, sort in ipairs(SORTS) do
       local names = difference[sort[1]]
-      list[#list + 1] = #names > 0 and sort[2]:format(#names, #names == 1 and "" or "s",
-         some_of(names)) or nil
+      if #names > 0 then
+         list[#list + 1] = sort[2]:format(#names, report.text_if(#names ~= 1, "s"),
+            some_of(names))
+      end
    end
-   return #list > 0 and table.concat(list, ", ") or "other numbers or routes"
+   return tables.unless_blank(table.concat(list, ", ")) or "other numbers or routes"
 end
 
 return same

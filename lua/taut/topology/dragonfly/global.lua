@@ -5,6 +5,7 @@
 -- ("relative"), and lays cables to them in this order, round by round while pairs want more.  The
 -- routers of a group take the cables in turn, each as many as it has ports for.
 local shape = require "taut.topology.shape"
+local tables = require "taut.base.tables"
 
 local global = {}
 
@@ -12,16 +13,21 @@ local ARRANGEMENTS = { "absolute", "relative" }
 
 -- Cables between each pair of groups: a number, or { default = n, { g, h, n }, … }.
 local function pair_counts(conf, groups)
-   local given = conf.global_links == nil and 1 or conf.global_links
-   local list = type(given) == "table" and given or {}
-   local default = type(given) == "table" and (given.default or 0) or given
+   local default = conf.global_links
+   if default == nil then
+      default = 1
+   end
+   local list = tables.or_empty(default)
+   if type(default) == "table" then
+      default = list.default or 0
+   end
    if math.type(default) ~= "integer" or default < 0 or default > 4096 then
       return nil, ("topology.global_links: expected cables for each pair of groups, 0 to 4096, "
          .. "got %s"):format(tostring(default))
    end
    local special = {}
    for i, e in ipairs(list) do
-      local a, b, n = table.unpack(type(e) == "table" and e or {}, 1, 3)
+      local a, b, n = table.unpack(tables.or_empty(e), 1, 3)
       for _, v in ipairs { a or -1, b or -1 } do
          if math.type(v) ~= "integer" or v < 0 or v >= groups or a == b then
             return nil, ("topology.global_links[%d]: expected { group, other group, cables } with "
@@ -44,7 +50,10 @@ local function rank_of_group(arrangement, groups, group, other)
    if arrangement == "relative" then
       return (other - group - 1) % groups
    end
-   return other > group and other - 1 or other
+   if other > group then
+      return other - 1
+   end
+   return other
 end
 
 -- The router of a group at which a cable by its number to another group ends.  A group's cables are
@@ -86,8 +95,11 @@ local function add_pair(fabric, kind, capacity, used, to_group, router, peer, ca
    local key = router << 20 | to_group
    local k = (used[key] or 0) + 1
    used[key] = k
-   fabric:link(router, peer, kind .. to_group .. (k > 1 and "." .. k or ""), kind,
-      capacity * cables, cables)
+   local port = kind .. to_group
+   if k > 1 then
+      port = port .. "." .. k
+   end
+   fabric:link(router, peer, port, kind, capacity * cables, cables)
 end
 
 --- Add all links between the groups of a regular dragonfly.

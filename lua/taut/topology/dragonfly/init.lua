@@ -42,8 +42,11 @@ end
 local function add_routers(fabric, groups, grouping)
    for n = 0, groups - 1 do
       for r = 0, grouping.routers - 1 do
-         fabric:router(grouping.aries and ("r%d.%d.%d"):format(n, r // grouping.columns,
-            r % grouping.columns) or ("r%d.%d"):format(n, r))
+         if grouping.aries then
+            fabric:router(("r%d.%d.%d"):format(n, r // grouping.columns, r % grouping.columns))
+         else
+            fabric:router(("r%d.%d"):format(n, r))
+         end
       end
    end
 end
@@ -66,8 +69,8 @@ local function add_local(fabric, groups, grouping, capacity)
                   fabric:link(first + x, first + j, row_ports[j], row, capacity[row])
                end
             end
-            for j = 0, column and rows - 1 or -1 do
-               if j ~= y then
+            for j = 0, rows - 1 do
+               if column and j ~= y then
                   fabric:link(first + x, first + x + (j - y) * columns, column_ports[j], column,
                      capacity[column])
                end
@@ -116,8 +119,10 @@ local function make_regular(conf)
    for r = 0, s.routers - 1 do
       group[r + 1] = r // g.routers
       local m = r % g.routers
-      at[r + 1] = g.aries and { r // g.routers, m // g.columns, m % g.columns }
-         or { r // g.routers, m }
+      at[r + 1] = { r // g.routers, m }
+      if g.aries then
+         at[r + 1] = { r // g.routers, m // g.columns, m % g.columns }
+      end
    end
    return s, n, group, at
 end
@@ -147,7 +152,10 @@ local function from_wiring(conf)
       end
    end
    local s, n = wired.both(w, conf, { merge = true, kind = function(from, to, cable)
-      return cable.kind or group[from + 1] == group[to + 1] and "local" or "global"
+      if not cable.kind and group[from + 1] == group[to + 1] then
+         return "local"
+      end
+      return cable.kind or "global"
    end })
    if not s then
       return nil, n
@@ -170,11 +178,15 @@ function dragonfly.build(conf)
       return nil, err
    end
    local misrouted
-   misrouted, err = shape.share(conf, "misrouted", routing == "adaptive" and shape.MISROUTED or 0)
+   misrouted, err = shape.misrouted(conf, routing == "adaptive")
    if not misrouted then
       return nil, err
    end
-   local s, n, group, at = (conf.wiring and from_wiring or make_regular)(conf)
+   local make = make_regular
+   if conf.wiring then
+      make = from_wiring
+   end
+   local s, n, group, at = make(conf)
    if not s then
       return nil, n
    end

@@ -48,7 +48,7 @@ end
 
 --- Verdict of a component, "-" where nobody was asked.
 function Canvas:state(component)
-   return self.scene.state[component] or (self.scene.has_health and "unknown") or "-"
+   return self.scene.state[component] or report.text_if(self.scene.has_health, "unknown", "-")
 end
 
 --- Draw a cable.
@@ -65,7 +65,9 @@ function Canvas:cable(there, back, points, curved, bundle)
       bundle = bundle }
    local state = self:state(there)
    self.drawn[there], self.drawn[back or there] = true, true
-   state = back and look.worse(state, self:state(back)) or state
+   if back then
+      state = look.worse(state, self:state(back))
+   end
    if look.is_bad(state) then
       self.bad[#self.bad + 1] = { a = there, b = back, p = points, curved = curved, state = state,
          stroke = bundle == "stroke" }
@@ -99,8 +101,11 @@ function Canvas:words(component)
    if loss then
       return ("%s loses %s"):format(self.topo.components[component], report.lost(loss))
    end
-   return ("%s %s%s"):format(self.topo.components[component], look.word[state] or state,
-      left and state ~= "failed" and (", %d%% left"):format(math.floor(left * 100 + 0.5)) or "")
+   local text = ("%s %s"):format(self.topo.components[component], look.word[state] or state)
+   if left and state ~= "failed" then
+      text = ("%s, %d%% left"):format(text, math.floor(left * 100 + 0.5))
+   end
+   return text
 end
 
 --- Draw a router, marked where a tx or rx of its nodes is bad.
@@ -120,11 +125,16 @@ end
 --- Text; attributes as svg's.
 function Canvas:label(x, y, text, attrs)
    local w = svg.width(text, attrs.size or 12)
-   if attrs.turn then
-      grow_to(self, x + 12, y + (attrs.turn > 0 and w or 0))
+   if attrs.turn and attrs.turn > 0 then
+      grow_to(self, x + 12, y + w)
+   elseif attrs.turn then
+      grow_to(self, x + 12, y)
+   elseif attrs.anchor == "middle" then
+      grow_to(self, x + w / 2, y + 4)
+   elseif attrs.anchor == "end" then
+      grow_to(self, x, y + 4)
    else
-      grow_to(self, attrs.anchor == "middle" and x + w / 2 or attrs.anchor == "end" and x or x + w,
-         y + 4)
+      grow_to(self, x + w, y + 4)
    end
    self.labels[#self.labels + 1] = { x, y, text, attrs }
 end

@@ -4,6 +4,7 @@
 -- Cables inside a plane are lines between the routers; one that closes a ring is a stub at both
 -- edges. One that leaves the plane is a short stroke at the router, up and right for "+", down and
 -- left for "-" in the third dimension.
+local report = require "taut.report"
 local tables = require "taut.base.tables"
 local canvas = require "taut.topology.draw.canvas"
 local look = require "taut.topology.draw.look"
@@ -63,7 +64,9 @@ local function fixed_by(topo, text)
       local letter, v = part:upper():match "^([A-Z])=(%d+)$"
       local d
       for i, l in ipairs(LETTERS) do
-         d = l == letter and i or d
+         if l == letter then
+            d = i
+         end
       end
       v = math.tointeger(tonumber(v))
       if not d or not topo.dims[d] or not v or v >= topo.dims[d] then
@@ -85,12 +88,14 @@ local function plan_layout(topo, options)
    end
    local h, v, others = choose_axes(topo.dims, fixed)
    local l = { h = h, v = v, others = others, planes = planes_of(topo.dims, others, fixed),
-      columns = topo.dims[h], rows = v and topo.dims[v] or 1 }
-   local n = #l.planes
+      columns = topo.dims[h], rows = topo.dims[v or 0] or 1 }
+   local n, most = #l.planes, 46
    -- as wide as the screen, about twice as wide as high
-   l.across = n == 1 and 1 or math.max(1, math.min(n,
+   l.across = math.max(1, math.min(n,
       math.floor(math.sqrt(n * 1.5 * (l.rows + 3) / (l.columns + 3)) + 0.5)))
-   local most = n == 1 and topo.kind_name == "hyperx" and 80 or 46
+   if n == 1 and topo.kind_name == "hyperx" then
+      most = 80
+   end
    l.cell = math.max(9, math.min(most, WIDE / (l.across * (l.columns + 3))))
    l.pad = math.max(16, l.cell)
    l.step_x = l.cell * (l.columns - 1) + 2 * l.pad + 18
@@ -107,13 +112,20 @@ local function place_router(drawn, plane_at, at)
       return nil
    end
    local px, py = plane % drawn.across * drawn.step_x, plane // drawn.across * drawn.step_y
+   local row = 0
+   if drawn.v then
+      row = drawn.rows - 1 - at[drawn.v]
+   end
    return px + drawn.pad + 18 + at[drawn.h] * drawn.cell,
-      py + drawn.pad + 20 + (drawn.v and (drawn.rows - 1 - at[drawn.v]) or 0) * drawn.cell, plane
+      py + drawn.pad + 20 + row * drawn.cell, plane
 end
 
 local function label_plane(picture, plan, index, name)
    local px, py = index % plan.across * plan.step_x, index // plan.across * plan.step_y
-   local every = plan.cell >= 14 and 1 or 5
+   local every = 5
+   if plan.cell >= 14 then
+      every = 1
+   end
    if name ~= "" then
       picture:label(px + 18 + plan.pad + (plan.columns - 1) * plan.cell / 2, py + 9, name,
          { anchor = "middle",
@@ -136,7 +148,11 @@ local function label_plane(picture, plan, index, name)
             bold = true, fill = "#5a5a5a" })
       end
    end
-   for y = 0, plan.v and plan.rows - 1 or -1, every do
+   local last = -1
+   if plan.v then
+      last = plan.rows - 1
+   end
+   for y = 0, last, every do
       picture:label(px + 18 + plan.pad * 0.25, py + plan.pad + 23 + (plan.rows - 1 - y) * plan.cell,
          tostring(y),
          { anchor = "end", size = 9, fill = "#5a5a5a" })
@@ -157,7 +173,9 @@ end
 local function draw_stroke(picture, plan, link, back, x, y, dim, sign)
    local index = 1
    for i, other in ipairs(plan.others) do
-      index = other == dim and i or index
+      if other == dim then
+         index = i
+      end
    end
    local angle = math.rad(ANGLES[(index - 1) % #ANGLES + 1])
    local len = plan.cell * 0.38
@@ -173,8 +191,13 @@ local function in_plane(picture, plan, link, back, from, to, wraps, horizontal, 
       return
    end
    local stub = math.min(plan.pad * 0.62, plan.cell * 0.7)
-   local sx = horizontal and (delta < 0 and stub or -stub) or 0
-   local sy = not horizontal and (delta < 0 and -stub or stub) or 0
+   if delta >= 0 then
+      stub = -stub
+   end
+   local sx, sy = 0, -stub
+   if horizontal then
+      sx, sy = stub, 0
+   end
    picture:cable(link, back, { x1, y1, x1 + sx, y1 + sy })
    picture:cable(link, back, { x2 - sx, y2 - sy, x2, y2 })
 end
@@ -182,15 +205,22 @@ end
 -- A row of a HyperX: every router is linked to every other; those that are not next to each other
 -- by an arc.  Long rows would be a black bar: there only a line stands for all that is well.
 local function in_row(picture, plan, link, back, from, to, horizontal, delta)
-   local far = math.abs(delta)
+   local far, length = math.abs(delta), plan.rows
+   if horizontal then
+      length = plan.columns
+   end
    local bad = look.is_bad(picture:state(link)) or look.is_bad(picture:state(back))
    if far == 1 then
       picture:cable(link, back, { from[1], from[2], to[1], to[2] })
-   elseif bad or (horizontal and plan.columns or plan.rows) <= ARCS then
+   elseif bad or length <= ARCS then
       local bulge = plan.cell * (0.18 + 0.16 * far)
       local mx, my = (from[1] + to[1]) / 2, (from[2] + to[2]) / 2
-      picture:cable(link, back, { from[1], from[2], mx - (horizontal and 0 or bulge),
-         my - (horizontal and bulge or 0), to[1], to[2] }, true)
+      if horizontal then
+         my = my - bulge
+      else
+         mx = mx - bulge
+      end
+      picture:cable(link, back, { from[1], from[2], mx, my, to[1], to[2] }, true)
    end
 end
 
@@ -204,7 +234,10 @@ local function draw_link(picture, plan, at, xy, link, back)
    if d ~= plan.h and d ~= plan.v then
       local bad = look.is_bad(picture:state(link))
       -- in a ring of two the one cable is "+" at both ends
-      local sign = (delta == 1 or delta == 1 - len) and 1 or len == 2 and 1 or -1
+      local sign = -1
+      if delta == 1 or delta == 1 - len or len == 2 then
+         sign = 1
+      end
       if xy[r] and (bad or plan.cell >= 14 and topo.kind_name ~= "hyperx") then
          draw_stroke(picture, plan, link, back, xy[r][1], xy[r][2], d, sign)
       end
@@ -232,13 +265,20 @@ function grid.draw(scene, options)
    end
    local strokes = #l.others > 0 and l.cell >= 14 and topo.kind_name ~= "hyperx"
    local long_rows = topo.kind_name == "hyperx" and math.max(l.columns, l.rows) > ARCS
-   local c = canvas.new(scene, { title = options.title, subtitle =
-      ("%s%s%s"):format(options.subtitle, topo.kind_name == "torus"
-      and "; stubs at the edges go round" or long_rows
-      and "; a line through a row stands for all its cables" or "", #l.others == 0 and "" or strokes
-      and "; strokes at routers leave the plane"
-      or "; of cables that leave the plane only bad ones are drawn"),
-      thin = l.cell < 14 and 0.9 or 1.3 })
+   local subtitle, thin = options.subtitle, 1.3
+   if topo.kind_name == "torus" then
+      subtitle = subtitle .. "; stubs at the edges go round"
+   elseif long_rows then
+      subtitle = subtitle .. "; a line through a row stands for all its cables"
+   end
+   if #l.others > 0 then
+      subtitle = subtitle .. report.text_if(strokes, "; strokes at routers leave the plane",
+         "; of cables that leave the plane only bad ones are drawn")
+   end
+   if l.cell < 14 then
+      thin = 0.9
+   end
+   local c = canvas.new(scene, { title = options.title, subtitle = subtitle, thin = thin })
    local plane_at, at, xy = {}, {}, {}
    for i, p in ipairs(l.planes) do
       plane_at[table.concat(p, ".")] = i - 1

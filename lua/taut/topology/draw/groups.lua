@@ -3,6 +3,7 @@
 -- chords.
 local canvas = require "taut.topology.draw.canvas"
 local look = require "taut.topology.draw.look"
+local report = require "taut.report"
 local svg = require "taut.report.svg"
 
 local groups = {}
@@ -44,7 +45,11 @@ local function box_of(list, at)
    if own then
       return rows, columns, true
    end
-   columns = math.ceil(math.sqrt(most * (most > 4 and 2 or 1)))
+   local wide = most
+   if most > 4 then
+      wide = 2 * most
+   end
+   columns = math.ceil(math.sqrt(wide))
    return -(-most // columns), columns, false
 end
 
@@ -66,10 +71,15 @@ local function plan_layout(topo, at)
    local margin = label_groups(list) + 26
    l.rows, l.columns, l.own = box_of(list, at)
    local radius = math.min(RADIUS, 110 + 45 * #list)
-   local room = #list > 1 and 2 * math.pi * radius / #list or 600
+   local room = 600
+   if #list > 1 then
+      room = 2 * math.pi * radius / #list
+   end
    l.cell = math.max(3.5, math.min(40, (0.93 * room - 26) / l.columns, 0.9 * room / l.rows))
-   l.radius = #list > 1 and math.max(radius, #list * (l.columns * l.cell + 10) / (2 * math.pi))
-      or 0
+   l.radius = 0
+   if #list > 1 then
+      l.radius = math.max(radius, #list * (l.columns * l.cell + 10) / (2 * math.pi))
+   end
    local half_w, half_h = l.columns * l.cell / 2, l.rows * l.cell / 2
    l.cx, l.cy = l.radius + half_w + margin, l.radius + half_h + 30
    for i, g in ipairs(list) do
@@ -77,8 +87,10 @@ local function plan_layout(topo, at)
       g.x, g.y = l.cx + l.radius * math.cos(a), l.cy + l.radius * math.sin(a)
       g.out_x, g.out_y = math.cos(a), math.sin(a)
       for k, r in ipairs(g.routers) do
-         local row = l.own and at[r][2] or (k - 1) // l.columns
-         local column = l.own and at[r][3] or (k - 1) % l.columns
+         local row, column = (k - 1) // l.columns, (k - 1) % l.columns
+         if l.own then
+            row, column = at[r][2], at[r][3]
+         end
          l.xy[r] = { g.x - half_w + (column + 0.5) * l.cell, g.y - half_h + (row + 0.5) * l.cell,
             g, row, column }
       end
@@ -93,9 +105,14 @@ local function draw_boxes(picture, plan)
       -- where a ray from the middle leaves the box
       local out = math.min(w / 2 / math.max(1e-6, math.abs(g.out_x)),
          h / 2 / math.max(1e-6, math.abs(g.out_y)))
+      local anchor = "middle"
+      if g.out_x > 0.5 then
+         anchor = "start"
+      elseif g.out_x < -0.5 then
+         anchor = "end"
+      end
       picture:label(g.x + g.out_x * (out + 15), g.y + g.out_y * (out + 13) + 4, g.label,
-         { anchor = g.out_x > 0.5 and "start" or g.out_x < -0.5 and "end" or "middle", size = 12,
-            bold = true })
+         { anchor = anchor, size = 12, bold = true })
       for _, r in ipairs(g.routers) do
          picture:router(r, plan.xy[r][1], plan.xy[r][2],
             math.max(2.2, math.min(11, plan.cell * 0.5)))
@@ -111,8 +128,12 @@ local function draw_local(picture, plan, link, back, from, to)
    if bad and not near then
       local mx, my = (from[1] + to[1]) / 2, (from[2] + to[2]) / 2
       local bend = plan.cell * 0.8
-      picture:cable(link, back, { from[1], from[2], mx + (from[5] == to[5] and bend or 0),
-         my - (from[5] == to[5] and 0 or bend), to[1], to[2] }, true)
+      if from[5] == to[5] then
+         mx = mx + bend
+      else
+         my = my - bend
+      end
+      picture:cable(link, back, { from[1], from[2], mx, my, to[1], to[2] }, true)
    elseif bad or few or near and plan.cell >= 7 then
       picture:cable(link, back, { from[1], from[2], to[1], to[2] })
    end
@@ -133,11 +154,14 @@ function groups.draw(scene, options)
    local topo = scene.topo
    local at = options.at
    local l = plan_layout(topo, at)
-   local many = #topo.components > 3000
+   local thin, opacity = 0.8, 0.8
+   if #topo.components > 3000 then
+      thin, opacity = 0.45, 0.55
+   end
    local c = canvas.new(scene, { title = options.title, subtitle = options.subtitle ..
-      (l.rows * l.columns <= LOCAL_MAX and "" or
+      report.text_if(l.rows * l.columns > LOCAL_MAX,
       "; inside a group only bad cables and those between neighbours are drawn"),
-      thin = many and 0.45 or 0.8, opacity = many and 0.55 or 0.8 })
+      thin = thin, opacity = opacity })
    draw_boxes(c, l)
    for link = 1, #topo.components do
       if topo:is_link(link) then

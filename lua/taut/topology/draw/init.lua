@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Pictures of a machine, one way of drawing per kind of fabric: adding one is a file and a line.
+local report = require "taut.report"
 local several = require "taut.topology.draw.several"
 
 local draw = {}
@@ -52,10 +53,11 @@ end
 
 -- All fabrics of a machine.
 local function draw_several(scene, options, name, size)
-   if options and options.plane then
+   options = options or {}
+   if options.plane then
       return nil, "--plane: a machine of several fabrics has no planes; --fabric names one of them"
    end
-   return several.draw(scene, { title = options and options.title or ("%s: %d fabrics"):format(name,
+   return several.draw(scene, { title = options.title or ("%s: %d fabrics"):format(name,
       #scene.topo.fabrics), subtitle = size }, draw.layout)
 end
 
@@ -68,7 +70,9 @@ function draw.layout(scene, options)
    local topo = scene.topo
    local links = 0
    for c = 1, #topo.components do
-      links = links + (topo:is_link(c) and 1 or 0)
+      if topo:is_link(c) then
+         links = links + 1
+      end
    end
    local name = scene.path:match "([^/]*)$":gsub("%.lua$", "")
    local size = ("%d nodes, %d routers, %d links"):format(#topo.nodes, topo.routers, links)
@@ -80,9 +84,10 @@ function draw.layout(scene, options)
       return nil, ("--plane: a %s has no planes, expected a torus, a mesh or a HyperX"):format(
          WORDS[topo.kind_name] or topo.kind_name)
    end
-   local shape = topo.dims and " " .. table.concat(topo.dims, " × ") or ""
-   return require(way).draw(scene, { plane = options and options.plane, at = at,
-      title = options and options.title or ("%s: %s%s"):format(name, (WORDS[topo.kind_name]
+   local shape = report.text_with(" ", topo.dims and table.concat(topo.dims, " × "))
+   options = options or {}
+   return require(way).draw(scene, { plane = options.plane, at = at,
+      title = options.title or ("%s: %s%s"):format(name, (WORDS[topo.kind_name]
          or topo.kind_name), shape),
       subtitle = size })
 end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- How verdicts look in a picture.
 local colour = require "taut.report.colour"
+local report = require "taut.report"
 
 local look = {}
 
@@ -33,7 +34,10 @@ end
 
 -- The worse of two.
 function look.worse(state, other)
-   return look.rank[state] >= look.rank[other] and state or other
+   if look.rank[state] >= look.rank[other] then
+      return state
+   end
+   return other
 end
 
 --- A coordinate in a path, with as few characters as will do.
@@ -43,10 +47,10 @@ end
 
 --- "M x y L x y", or a curve where there are three points and `curved`.
 function look.path(points, curved)
-   local parts = { "M", look.coordinate(points[1]), " ", look.coordinate(points[2]), curved and "Q"
-      or "L" }
+   local parts = { "M", look.coordinate(points[1]), " ", look.coordinate(points[2]),
+      report.text_if(curved, "Q", "L") }
    for i = 3, #points, 2 do
-      parts[#parts + 1] = (i > 3 and " " or "") .. look.coordinate(points[i])
+      parts[#parts + 1] = report.text_if(i > 3, " ") .. look.coordinate(points[i])
       parts[#parts + 1] = " " .. look.coordinate(points[i + 1])
    end
    return table.concat(parts)

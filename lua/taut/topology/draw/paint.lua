@@ -62,8 +62,12 @@ local function draw_routers(self, doc)
          doc:rect(q.x - h, q.y - h, q.size, q.size, { fill = look.line[q.state], stroke = "#1c1c1c",
             tip = self.topo.router_name[q.r] .. ": " .. table.concat(q.tips, "; ") })
       else
-         local key = self.scene.marked and self.scene.marked[q.r] and look.marked
-            or q.hollow and "#ffffff" or "#3f5468"
+         local key = "#3f5468"
+         if self.scene.marked and self.scene.marked[q.r] then
+            key = look.marked
+         elseif q.hollow then
+            key = "#ffffff"
+         end
          plain[key] = plain[key] or {}
          local size = look.coordinate(q.size)
          table.insert(plain[key], ("M%s %sh%sv%sh-%sz"):format(look.coordinate(q.x - h),
@@ -102,14 +106,22 @@ local function mark_at(bad)
    local len = math.max(1, math.sqrt(dx * dx + dy * dy))
    if bad.stroke then
       return p[#p - 1] + dx / len * 7, p[#p] + dy / len * 7, ON
-   elseif bad.curved then
-      return (p[1] + 2 * p[3] + p[5]) / 4, (p[2] + 2 * p[4] + p[6]) / 4, len > LONG and ON or BESIDE
    end
-   return (p[1] + p[#p - 1]) / 2, (p[2] + p[#p]) / 2, len > LONG and ON or BESIDE
+   local where = BESIDE
+   if len > LONG then
+      where = ON
+   end
+   if bad.curved then
+      return (p[1] + 2 * p[3] + p[5]) / 4, (p[2] + 2 * p[4] + p[6]) / 4, where
+   end
+   return (p[1] + p[#p - 1]) / 2, (p[2] + p[#p]) / 2, where
 end
 
 local function draw_mark(doc, x, y, number, state)
-   local r = number > 9 and 8.5 or 7
+   local r = 7
+   if number > 9 then
+      r = 8.5
+   end
    doc:circle(x, y, r, { fill = look.line[state], stroke = "#ffffff", stroke_width = 1.5 })
    doc:text(x, y + 3.5, number, { anchor = "middle", size = 10, bold = true,
       fill = colour.ink(look.line[state]) })
@@ -201,7 +213,10 @@ local function list_lines(self, list)
    for i = 1, math.min(#list, LISTED) do
       local b = list[i]
       local bad_b = b.b and look.is_bad(self:state(b.b))
-      local first = look.is_bad(self:state(b.a)) and b.a or b.b
+      local first = b.b
+      if look.is_bad(self:state(b.a)) then
+         first = b.a
+      end
       lines[#lines + 1] = { number = i, state = b.state, text = self:words(first) }
       if bad_b and first ~= b.b then
          lines[#lines + 1] = { text = self:words(b.b) }
@@ -268,7 +283,10 @@ function paint.finish(self)
    local list = number_cables(self)
    local lines = list_lines(self, list)
    local o, top = self.o, EDGE + 46
-   local side = #lines > 0 and LIST_WIDTH or 0
+   local side = 0
+   if #lines > 0 then
+      side = LIST_WIDTH
+   end
    local inner = math.max(self.width + side, legend_width(self), svg.width(o.title, 17),
       svg.width(o.subtitle, 12))
    local height = math.max(self.height, #lines * 19 + 8)

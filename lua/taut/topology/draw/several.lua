@@ -15,15 +15,19 @@ local function part_of(scene, fabric)
    end
    own.marked = scene.marked and {}
    for r in pairs(scene.marked or {}) do
-      local own_r = scene.topo:fabric_at(r) == fabric and r - fabric.first_router
-      own.marked[own_r or -1] = own_r and true or nil
+      if scene.topo:fabric_at(r) == fabric then
+         own.marked[r - fabric.first_router] = true
+      end
    end
    return own
 end
 
 local function move_points(points, dy)
    return tables.map(points, function(value, index)
-      return index % 2 == 0 and value + dy or value
+      if index % 2 == 0 then
+         return value + dy
+      end
+      return value
    end)
 end
 
@@ -62,8 +66,11 @@ function several.draw(scene, options, layout)
       parts[i] = own
       thin, opacity = math.min(thin, own.o.thin or 1.2), math.min(opacity, own.o.opacity or 1)
    end
+   if opacity >= 1 then
+      opacity = nil
+   end
    local c = canvas.new(scene, { title = options.title, subtitle = options.subtitle, thin = thin,
-      opacity = opacity < 1 and opacity or nil })
+      opacity = opacity })
    local y = 0
    for i, f in ipairs(scene.topo.fabrics) do
       c:label(0, y + 14, ("fabric %s: %s"):format(f.name, parts[i].o.subtitle),

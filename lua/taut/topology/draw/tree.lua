@@ -53,7 +53,10 @@ local function spread_row(topo, row, x, level, width)
             sum, n = sum + x[s], n + 1
          end
       end
-      at[r] = { n > 0 and math.floor(sum / n + 0.5) or width / 2, i }
+      at[r] = { width / 2, i }
+      if n > 0 then
+         at[r][1] = math.floor(sum / n + 0.5)
+      end
    end
    table.sort(row, function(one, other)
       if at[one][1] ~= at[other][1] then
@@ -150,7 +153,11 @@ local function draw_bundle(picture, bundle, x, y)
    end
    for i, w in ipairs(well) do
       -- only the first leaves a line, the others are counted
-      picture:cable(w[1][1], w[1][2], i == 1 and w[2] or {}, w[3], #well)
+      local points = {}
+      if i == 1 then
+         points = w[2]
+      end
+      picture:cable(w[1][1], w[1][2], points, w[3], #well)
    end
 end
 
@@ -184,13 +191,16 @@ function tree.draw(scene, options)
    local rows, top = rows_of(topo, level)
    local most = 1
    for l = 0, top do
-      most = math.max(most, rows[l] and #rows[l] or 0)
+      most = math.max(most, #(rows[l] or {}))
    end
    local space = math.max(9, math.min(90, WIDE / most))
    local width = space * most
+   local thin, opacity = 0.9, nil
+   if #topo.components > 4000 then
+      thin, opacity = 0.5, 0.6
+   end
    local c = canvas.new(scene, { title = options.title, subtitle = options.subtitle ..
-      "; parallel cables are one thicker line", thin = #topo.components > 4000 and 0.5 or 0.9,
-      opacity = #topo.components > 4000 and 0.6 or nil })
+      "; parallel cables are one thicker line", thin = thin, opacity = opacity })
    local x, y = {}, {}
    for i, r in ipairs(rows[0]) do
       x[r] = width * (i - 0.5) / #rows[0]
@@ -200,8 +210,9 @@ function tree.draw(scene, options)
    for l = 1, top do
       if rows[l] then
          spread_row(topo, rows[l], x, level, width)
-         head = math.max(head, l == top and is_wide(topo, rows[l], width / #rows[l])
-            and longest_name(topo, rows[l]) + 16 or 0)
+         if l == top and is_wide(topo, rows[l], width / #rows[l]) then
+            head = math.max(head, longest_name(topo, rows[l]) + 16)
+         end
       end
    end
    for l = 0, top do

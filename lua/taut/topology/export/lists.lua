@@ -50,8 +50,10 @@ end
 -- Writes first, first + 1, … last as Slurm does; they have as many digits.
 local function range_of(first, last, digits)
    local form = "%0" .. digits .. "d"
-   return first == last and form:format(first) or
-      (form .. "-" .. form):format(first, last)
+   if first == last then
+      return form:format(first)
+   end
+   return (form .. "-" .. form):format(first, last)
 end
 
 -- Names that share what stands before their last digits: "n[03,01,07-09]".
@@ -73,19 +75,26 @@ end
 function lists.sequence(list)
    local pieces, prefix, digits, numbers = {}, nil, nil, {}
    local function finish_piece()
-      if prefix then
-         pieces[#pieces + 1] = digits and write_piece(prefix, numbers, digits) or prefix
+      if prefix and digits then
+         pieces[#pieces + 1] = write_piece(prefix, numbers, digits)
+      elseif prefix then
+         pieces[#pieces + 1] = prefix
       end
    end
    for _, name in ipairs(list) do
       -- more digits than that are no number any more
       local before, tail = name:match "^(.-)(%d+)$"
-      local width = tail and #tail <= 15 and #tail or nil
+      local width, number
+      if tail and #tail <= 15 then
+         width, number = #tail, math.tointeger(tonumber(tail))
+      else
+         before = name
+      end
       if not (width and prefix == before and digits == width) then
          finish_piece()
-         prefix, digits, numbers = width and before or name, width, {}
+         prefix, digits, numbers = before, width, {}
       end
-      numbers[#numbers + 1] = width and math.tointeger(tonumber(tail))
+      numbers[#numbers + 1] = number
    end
    finish_piece()
    return table.concat(pieces, ",")

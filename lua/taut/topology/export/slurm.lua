@@ -12,8 +12,10 @@ local slurm = {}
 
 local function conf_tree(rows)
    return tables.map(rows, function(row)
-      return row.nodes and ("SwitchName=%s Nodes=%s"):format(row.name, lists.set(row.nodes))
-         or ("SwitchName=%s Switches=%s"):format(row.name, lists.sequence(row.children))
+      if row.nodes then
+         return ("SwitchName=%s Nodes=%s"):format(row.name, lists.set(row.nodes))
+      end
+      return ("SwitchName=%s Switches=%s"):format(row.name, lists.sequence(row.children))
    end)
 end
 
@@ -26,8 +28,11 @@ local function yaml_tree(rows)
    lines[#lines + 1] = "    switches:"
    for _, r in ipairs(rows) do
       lines[#lines + 1] = ('      - switch: "%s"'):format(r.name)
-      lines[#lines + 1] = r.nodes and ('        nodes: "%s"'):format(lists.set(r.nodes))
-         or ('        children: "%s"'):format(lists.sequence(r.children))
+      if r.nodes then
+         lines[#lines + 1] = ('        nodes: "%s"'):format(lists.set(r.nodes))
+      else
+         lines[#lines + 1] = ('        children: "%s"'):format(lists.sequence(r.children))
+      end
    end
    return lines
 end
@@ -94,12 +99,20 @@ end
 local forms = {
    tree = function(topo, chosen, opt)
       local rows = slurm_tree.switches(topo, chosen, opt.leaf or chosen.leaf)
-      return { lines = opt.yaml and yaml_tree(rows) or conf_tree(rows), switches = #rows,
+      local write = conf_tree
+      if opt.yaml then
+         write = yaml_tree
+      end
+      return { lines = write(rows), switches = #rows,
          hint = "TopologyPlugin=topology/tree" }
    end,
    block = function(topo, chosen, opt)
       local rows, least = slurm_tree.blocks(topo, chosen, opt.leaf)
-      return { lines = (opt.yaml and yaml_block or conf_block)(rows, least), blocks = #rows,
+      local write = conf_block
+      if opt.yaml then
+         write = yaml_block
+      end
+      return { lines = write(rows, least), blocks = #rows,
          block_size = least, hint = "TopologyPlugin=topology/block (Slurm 23.11 and later)" }
    end,
    torus3d = function(topo)

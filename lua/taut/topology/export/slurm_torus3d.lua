@@ -3,6 +3,8 @@
 --
 -- A place there holds one node, so several nodes of a router stand side by side in x; shapes of
 -- jobs are then whole routers wide.
+local report = require "taut.report"
+
 local slurm_torus3d = {}
 
 -- Shapes of jobs: powers of two of routers, each as close to a cube as it gets, then the whole.
@@ -53,7 +55,7 @@ end
 function slurm_torus3d.of(topo)
    if topo.kind_name ~= "torus" or #topo.dims ~= 3 then
       return nil, ("torus3d: expected a torus of 3 dimensions, got %s%s"):format(
-         topo.dims and #topo.dims .. " dimensions, " or "", topo.kind_name)
+         report.text_with("", topo.dims and #topo.dims, " dimensions, "), topo.kind_name)
    end
    local per_router = #topo:on_router(0)
    if per_router == 0 then

@@ -2,6 +2,7 @@
 --- Groups of nodes as topology/tree and topology/block want them.
 local lists = require "taut.topology.export.lists"
 local order = require "taut.topology.order"
+local tables = require "taut.base.tables"
 
 local slurm_tree = {}
 
@@ -31,8 +32,11 @@ local function walk_group(self, group, depth)
       list[i] = walk_group(self, child, depth + 1)
    end
    local name = self.switches:take(name_of(self.topo, self.o, group, depth))
-   self.rows[#self.rows + 1] = group.children and { name = name, children = list }
-      or { name = name, nodes = nodes_of(self.topo, self.o, group) }
+   if group.children then
+      self.rows[#self.rows + 1] = { name = name, children = list }
+   else
+      self.rows[#self.rows + 1] = { name = name, nodes = nodes_of(self.topo, self.o, group) }
+   end
    return name
 end
 
@@ -44,7 +48,7 @@ function slurm_tree.switches(topo, chosen, leaf)
    local self = { topo = topo, o = chosen, rows = {}, switches = lists.switches() }
    local roots = order.groups(topo, chosen, leaf)
    for _, group in ipairs(roots) do -- nothing is above several: Slurm would start jobs across
-      walk_group(self, group, #roots > 1 and 1 or 0)
+      walk_group(self, group, tables.one_if(#roots > 1))
    end
    return self.rows
 end
@@ -62,7 +66,10 @@ end
 -- @return array of { name =, nodes = array of names }, nodes of the smallest block
 function slurm_tree.blocks(topo, chosen, size)
    local roots = order.groups(topo, chosen, 0)
-   size = size or #roots > 1 and math.huge or largest_child(roots[1])
+   if not size and #roots > 1 then
+      size = math.huge
+   end
+   size = size or largest_child(roots[1])
    local rows, least, switches = {}, math.huge, lists.switches()
    local function visit_group(group, depth)
       if group.children and group.count > size then
@@ -76,7 +83,7 @@ function slurm_tree.blocks(topo, chosen, size)
       least = math.min(least, group.count)
    end
    for _, group in ipairs(roots) do
-      visit_group(group, #roots > 1 and 1 or 0)
+      visit_group(group, tables.one_if(#roots > 1))
    end
    return rows, least
 end

@@ -13,13 +13,16 @@ local function of_partition(list, partition)
          return ("," .. (partition or "") .. ","):find("," .. name .. ",", 1, true) ~= nil
       end)
    end)
-   return #wanted > 0 and wanted or list
+   return tables.unless_empty(wanted) or list
 end
 
 -- What one node sends at most.
 local function speed_of(fabric)
    fabric.node_Bps = fabric.node_Bps or tables.sum(fabric.topo:ports(1), function(component)
-      return fabric.topo:kind(component) == "tx" and fabric.topo.capacity[component] or 0
+      if fabric.topo:kind(component) ~= "tx" then
+         return 0
+      end
+      return fabric.topo.capacity[component] or 0
    end)
    return fabric.node_Bps
 end
@@ -33,15 +36,17 @@ end
 function choice.list(topo, options)
    if options.fabric ~= nil then
       local f = topo.fabric_named[tostring(options.fabric)]
-      return f and { f }, not f and ("--fabric: expected one of %s, got '%s'"):format(table.concat(
-         tables.map(topo.fabrics, function(fabric)
-            return fabric.name
-         end), ", "), tostring(options.fabric)) or nil
+      if f then
+         return { f }
+      end
+      local names = tables.map(topo.fabrics, function(fabric) return fabric.name end)
+      return nil, ("--fabric: expected one of %s, got '%s'"):format(table.concat(names, ", "),
+         tostring(options.fabric))
    end
    local list, on = table.move(of_partition(topo.fabrics, options.partition), 1, #topo.fabrics, 1,
       {}), {}
    for _, f in ipairs(list) do
-      on[f] = tables.sum(options.nodes, function(node) return f.number[node] and 1 or 0 end)
+      on[f] = tables.count(options.nodes, function(node) return f.number[node] end)
       on[f] = math.min(on[f], options.count or on[f]) -- more than are asked for make no difference
    end
    table.sort(list, function(one, other)

@@ -11,6 +11,7 @@ local joined = require "taut.topology.fabrics.joined"
 local endpoint_numbers = require "taut.topology.model.endpoint_numbers"
 local service_levels = require "taut.topology.service_levels"
 local settings = require "taut.topology.fabrics.settings"
+local unknown = require "taut.topology.unknown"
 
 local fabrics = {}
 
@@ -33,7 +34,10 @@ local function part_of(name, conf, build)
    local topo, err = build(rest)
    if not topo then
       local text = in_words(name, err)
-      return nil, text:find("^fabrics%.") and text or ("fabrics.%s: %s"):format(name, text)
+      if not text:find "^fabrics%." then
+         text = ("fabrics.%s: %s"):format(name, text)
+      end
+      return nil, text
    end
    own.name, own.topo, own.conf, own.rails = name, topo, rest, topo.rails
    return own
@@ -66,11 +70,6 @@ end
 ---------------------------------------------------------------- the whole
 
 -- Bytes per second as a model gives them: below 0 where they are learned.
-local function capacity_of(topo, component)
-   return topo.learns and topo.learns[component] and -topo.learns[component]
-      or topo.capacity[component]
-end
-
 local function add_links(links, fabric)
    local topo, first = fabric.topo, #links.from
    for c = topo.first_link, #topo.components do
@@ -79,8 +78,11 @@ local function add_links(links, fabric)
       links.from[i], links.to[i] = fabric.first_router + from, fabric.first_router + topo:to(c)
       links.port[i] = topo.components[c]:sub(#topo.router_name[from] + 2)
       links.kind[i], links.class[i] = topo:kind(c), fabric.name .. " " .. topo:class(c)
-      links.capacity[i], links.cables[i] = capacity_of(topo, c), topo.cables[c]
-      links.back[i] = back and first + back - topo.first_link + 1 or false
+      links.capacity[i], links.cables[i] = unknown.made_capacity(topo, c), topo.cables[c]
+      links.back[i] = false
+      if back then
+         links.back[i] = first + back - topo.first_link + 1
+      end
    end
 end
 
@@ -92,8 +94,11 @@ local function add_guids(guids, fabric, whole)
       if not at or known and known.rail <= whole.rails and is_used then
          guids[guid] = false
       elseif known == nil or known and is_used then
-         guids[guid] = { node = fabric.node[at.node],
-            rail = (is_used and fabric.first_rail or whole.rails) + at.rail }
+         local before = whole.rails -- of a rail that is not used
+         if is_used then
+            before = fabric.first_rail
+         end
+         guids[guid] = { node = fabric.node[at.node], rail = before + at.rail }
       end
    end
 end
@@ -106,8 +111,12 @@ local function add_ends(spec, fabric, whole)
          local e = endpoint_numbers.endpoint_of(count, w, fabric.first_rail + k)
          local tx, rx = endpoint_numbers.ports_of_rail(#fabric.topo.nodes, n, k)
          local r = fabric.topo:router(n, k)
-         spec.router_of[e] = r and fabric.first_router + r or false
-         spec.tx[e], spec.rx[e] = capacity_of(fabric.topo, tx), capacity_of(fabric.topo, rx)
+         spec.router_of[e] = false
+         if r then
+            spec.router_of[e] = fabric.first_router + r
+         end
+         spec.tx[e] = unknown.made_capacity(fabric.topo, tx)
+         spec.rx[e] = unknown.made_capacity(fabric.topo, rx)
       end
    end
    for guid, name in pairs(fabric.topo.other_planes) do

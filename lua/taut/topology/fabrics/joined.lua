@@ -15,7 +15,18 @@ joined.class = Joined
 --- The fabric of a component.
 function Joined:fabric_of(component)
    local _, rail = self:node_of(component)
-   return rail and self.fabric_of_rail[rail] or self:fabric_at(self:from(component))
+   if rail then
+      return self.fabric_of_rail[rail]
+   end
+   return self:fabric_at(self:from(component))
+end
+
+-- The tx or rx that a component is, of two.
+local function same_way(component, tx, rx)
+   if component % 2 == 0 then
+      return rx
+   end
+   return tx
 end
 
 --- The fabric that a router is in.
@@ -38,8 +49,8 @@ function Joined:part_of(component)
    if not own then
       return f, nil
    end
-   local tx, rx = endpoint_numbers.ports_of_rail(#f.topo.nodes, own, rail - f.first_rail)
-   return f, component % 2 == 0 and rx or tx
+   return f, same_way(component, endpoint_numbers.ports_of_rail(#f.topo.nodes, own,
+      rail - f.first_rail))
 end
 
 --- The number here of a fabric's component.
@@ -48,9 +59,8 @@ function Joined:of_part(fabric, component)
    if not n then
       return component - fabric.topo.first_link + fabric.first_link
    end
-   local tx, rx = endpoint_numbers.ports_of_rail(#self.nodes, fabric.node[n],
-      fabric.first_rail + rail)
-   return component % 2 == 0 and rx or tx
+   return same_way(component, endpoint_numbers.ports_of_rail(#self.nodes, fabric.node[n],
+      fabric.first_rail + rail))
 end
 
 --- What a map or set of components says of one fabric, by its own numbers.
@@ -76,12 +86,18 @@ end
 
 function Joined:class(component)
    local f, k = self:part_of(component)
-   return f.name .. " " .. (k and f.topo:class(k) or self:kind(component))
+   if k then
+      return f.name .. " " .. f.topo:class(k)
+   end
+   return f.name .. " " .. self:kind(component)
 end
 
 function Joined:place(component)
    local f, k = self:part_of(component)
-   return k and f.topo:place(k) or self:cable(component)
+   if k then
+      return f.topo:place(k) or self:cable(component)
+   end
+   return self:cable(component)
 end
 
 function Joined:because(from, to, node, rail)
@@ -108,7 +124,10 @@ end
 -- Programs of one fabric know no name of it: what only one has is meant.
 local function find_named(self, id, name)
    local found = id[name]
-   for _, f in ipairs(found == nil and self.fabrics or {}) do
+   if found ~= nil then
+      return found
+   end
+   for _, f in ipairs(self.fabrics) do
       local own = id[f.name .. ":" .. name]
       if own and found then
          return nil
@@ -130,7 +149,10 @@ end
 
 function Joined:behind(component, left)
    local f, k = self:part_of(component)
-   return k and nodes_here(f, f.topo:behind(k, left)) or {}
+   if not k then
+      return {}
+   end
+   return nodes_here(f, f.topo:behind(k, left))
 end
 
 -- fn(fabric, its components of a list), then all nodes that it returned, ascending.
@@ -155,7 +177,10 @@ end
 
 function Joined:exposed(component)
    local f, k = self:part_of(component)
-   return k and nodes_here(f, f.topo:exposed(k)) or {}
+   if not k then
+      return {}
+   end
+   return nodes_here(f, f.topo:exposed(k))
 end
 
 function Joined:exposed_to(router)
@@ -195,10 +220,11 @@ function Joined:neighbours(by_router)
    for _, f in ipairs(self.fabrics) do
       local own = {}
       for r, nodes in pairs(by_router) do
-         own[self:fabric_at(r) == f and r - f.first_router or false] = nodes
+         if self:fabric_at(r) == f then
+            own[r - f.first_router] = nodes
+         end
       end
-      own[false] = nil
-      for _, g in ipairs(next(own) and f.topo:neighbours(own) or {}) do
+      for _, g in ipairs(tables.or_empty(next(own) and f.topo:neighbours(own))) do
          groups[#groups + 1] = { key = f.name .. " " .. g.key, pairs = tables.map(g.pairs,
             function(part) return { f.first_router + part[1], f.first_router + part[2] } end) }
       end
@@ -247,7 +273,10 @@ function Joined:set_health(left, opt)
          add_report(self, all, f, own)
       end
    end
-   return wants and all or r
+   if wants then
+      return all
+   end
+   return r
 end
 
 --- What some components carry is known now: routing that shares out by it is told.

@@ -33,14 +33,16 @@ local function is_named(fabric, endpoint)
    end
    local bytes = fabric.networks and bytes_of(endpoint)
    fabric.network_bytes = fabric.network_bytes or subnets.read(fabric.networks)
-   return bytes and subnets.has(fabric.network_bytes, bytes) or false
+   return bytes ~= nil and bytes ~= false and subnets.has(fabric.network_bytes, bytes)
 end
 
 -- What a fabric's tests go over.
 local function only_transport(fabric, endpoint)
    local out = { ["if"] = endpoint["if"], tcp = endpoint.tcp, ofi = endpoint.ofi }
-   if fabric.transport then
-      out[fabric.transport == "tcp" and "ofi" or "tcp"] = nil
+   if fabric.transport == "tcp" then
+      out.ofi = nil
+   elseif fabric.transport then
+      out.tcp = nil
    end
    return out
 end
@@ -58,7 +60,11 @@ end
 local function next_rail(topo, node, placed, takes, closed)
    local kept
    for _, f in ipairs(topo.fabrics) do
-      for rail = 1, takes(f) and f.rails or 0 do
+      local last = 0
+      if takes(f) then
+         last = f.rails
+      end
+      for rail = 1, last do
          local at = f.first_rail + rail
          if is_there(topo, node, f, rail) and not placed[at] then
             if not closed[at] then
@@ -119,7 +125,7 @@ local function put_by_guid(topo, node, list, placed, put, reject)
       elseif place.node ~= node then
          reject(e, ("port GUID %s, which the topology has as rail %d of %s (of %s it has %s); not "
             .. "tested"):format(e.guid, place.rail, topo.nodes[place.node], topo.nodes[node],
-            guids_of(topo, node) ~= "" and guids_of(topo, node) or "none"))
+            tables.unless_blank(guids_of(topo, node)) or "none"))
       elseif placed[place.rail] then
          reject(e, ("port GUID %s as %s has, rail %d; not tested"):format(e.guid,
             interface_name(placed[place.rail]), place.rail))
@@ -136,10 +142,13 @@ local function is_stranger(topo, node, endpoint)
 end
 
 local function say_stranger(topo, node, endpoint, rail, reject)
+   local what = "not tested"
+   if rail then
+      what = ("taken for rail %d by its place"):format(rail)
+   end
    reject(endpoint,
       ("port GUID %s, which the topology does not have (of %s it has %s); %s"):format(endpoint.guid,
-      topo.nodes[node], guids_of(topo, node),
-      rail and ("taken for rail %d by its place"):format(rail) or "not tested"))
+      topo.nodes[node], guids_of(topo, node), what))
 end
 
 local function names_guids(list)
@@ -148,7 +157,10 @@ end
 
 -- Rails that are not for an interface, since its node names GUIDs and it has none: rail → GUID.
 local function closed_to(topo, node, endpoint, list)
-   return node and not endpoint.guid and names_guids(list) and own_guids(topo, node) or NONE
+   if node and not endpoint.guid and names_guids(list) then
+      return own_guids(topo, node) or NONE
+   end
+   return NONE
 end
 
 local function say_closed(topo, node, closed, rail, reject, endpoint)
@@ -165,7 +177,9 @@ local function free_rail(topo, node, index, placed, closed)
    local kept
    local function is_free(rail)
       local is_left = not placed[rail] and topo:router(node, rail) ~= nil
-      kept = kept or is_left and closed[rail] and rail or nil
+      if is_left and closed[rail] then
+         kept = kept or rail
+      end
       return is_left and not closed[rail]
    end
    if index <= topo.rails and is_free(index) then
@@ -241,13 +255,16 @@ local function of_several(topo, node, list)
             "in taut.lua(5)); not tested"):format(host_of(endpoint)))
       end
    end
-   for _, i in ipairs(node and put_by_guid(topo, node, list, placed, put, reject) or {}) do
+   for _, i in ipairs(tables.or_empty(node
+      and put_by_guid(topo, node, list, placed, put, reject))) do
       local e, named = list[i], false
       for _, f in ipairs(topo.fabrics) do
          named = named or is_named(f, e)
       end
       if not named then
-         rest[#rest + 1] = (e.tcp or e.ofi) and i or nil -- one that is down is none
+         if e.tcp or e.ofi then -- one that is down is none
+            rest[#rest + 1] = i
+         end
       else
          put_next(e, i, function(fabric) return is_named(fabric, e) end)
       end

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What `fabrics` of taut.lua says of each fabric besides its topology.
+local report = require "taut.report"
 local sys = require "taut.sys"
 local tables = require "taut.base.tables"
 
@@ -64,7 +65,7 @@ function settings.split(name, conf)
          :format(NAME_MAX, tostring(name))
    elseif type(conf) ~= "table" or not conf.kind then
       return nil, ("fabrics.%s: expected a topology such as fattree { … }, got %s"):format(name,
-         type(conf) == "table" and "{ … }" or tostring(conf))
+         report.text_if(type(conf) == "table", "{ … }", tostring(conf)))
    end
    local own, rest = {}, {}
    for key, value in pairs(conf) do
@@ -76,7 +77,11 @@ function settings.split(name, conf)
       if not ok then
          return nil, err
       end
-      (check and own or rest)[key] = value
+      if check then
+         own[key] = value
+      else
+         rest[key] = value
+      end
    end
    return own, rest
 end
@@ -86,7 +91,7 @@ end
 function settings.names(conf)
    if type(conf) ~= "table" or next(conf) == nil or #conf > 0 then
       return nil, "fabrics: expected a table { ib = fattree { … }, eth = fattree { … } }, got " ..
-         (type(conf) == "table" and "a list" or tostring(conf))
+         report.text_if(type(conf) == "table", "a list", tostring(conf))
    end
    for name in pairs(conf) do
       if type(name) ~= "string" then

@@ -110,11 +110,14 @@ local function check_whole(st, is_full)
       most = math.max(most, n)
    end
    for r in pairs(st.tables) do
-      local is_cut = next(st.ended) and not st.ended[r] or is_full and st.count[r] < most
-      if is_cut then
+      if next(st.ended) and not st.ended[r] or is_full and st.count[r] < most then
+         local expected = "its end as others have it"
+         if is_full then
+            expected = ("%d as in others"):format(most)
+         end
          st.src:fail(st.lines[r], "the table of switch %s is cut short after %s, expected %s",
             quote(st.w.routers[r].name), report.count(st.count[r], "lid"),
-            is_full and ("%d as in others"):format(most) or "its end as others have it")
+            expected)
       end
    end
 end
@@ -144,8 +147,10 @@ function forwarding.entry(st, line, lid, port, guid)
    if not known then
       st.strangers = st.strangers + 1
    elseif guid then
-      local own = known.router and st.w.routers[known.router].guid or
-         known.node and st.w.nodes[known.node].rails[known.rail].guid
+      local own = known.router and st.w.routers[known.router].guid
+      if not own and known.node then
+         own = st.w.nodes[known.node].rails[known.rail].guid
+      end
       if own and own ~= guid then
          st.src:fail(line, "lid %d is %s here and %s in %s, expected the dumps of one fabric", lid,
             quote(guid), quote(own), st.w.source)

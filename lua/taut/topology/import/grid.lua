@@ -47,8 +47,12 @@ function grid.torus(wiring, line, dims, prefix, limit)
          -- a ring of two has one cable, "+" at both ends
          if len > 2 or len == 2 and x == 0 then
             local j = i + ((x + 1) % len - x) * stride
+            local far_sign = "-"
+            if len == 2 then
+               far_sign = "+"
+            end
             wiring:cable { a = base + i + 1, a_port = LETTERS[d] .. "+", b = base + j + 1,
-               b_port = LETTERS[d] .. (len == 2 and "+" or "-") }
+               b_port = LETTERS[d] .. far_sign }
          end
       end
    end

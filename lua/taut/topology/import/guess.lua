@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which format a file has, by what stands in its first lines: only those that describe a wiring by
 -- themselves, and that nothing else looks like.
+local tables = require "taut.base.tables"
+
 local guess = {}
 
 local LINES = 400 -- comments and headings may come first
@@ -26,7 +28,7 @@ function guess.format(src)
    local n = 0
    for _, line in src:lines(math.maxinteger) do
       n, line = n + 1, line:sub(1, BYTES)
-      for _, sign in ipairs(n <= LINES and SIGNS or {}) do
+      for _, sign in ipairs(tables.or_empty(n <= LINES and SIGNS)) do
          for i = 2, #sign do
             if line:find(sign[i]) then
                return sign[1]

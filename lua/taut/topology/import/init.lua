@@ -9,6 +9,7 @@
 --   names(src)         → map GUID → { name, line }: what a map of names has, instead of read
 --   apply(wiring, src) adds to a wiring what the file knows more (tables, nodes)
 local guess = require "taut.topology.import.guess"
+local report = require "taut.report"
 local tables = require "taut.base.tables"
 local source = require "taut.topology.import.source"
 
@@ -153,7 +154,10 @@ end
 -- @return wiring, or nil and "FILE:LINE: what, expected what"
 function import.read(format, path, opts)
    opts = opts or {}
-   local paths = type(path) == "table" and path or { path }
+   local paths = path
+   if type(path) ~= "table" then
+      paths = { path }
+   end
    path = paths[1]
    local m, src
    m, src, format = open_source(format, path)
@@ -166,7 +170,7 @@ function import.read(format, path, opts)
    end
    if not m.read then
       return nil, ("%s: '%s' describes no wiring by itself, expected it to be added to %s"):format(
-         path, format, m.names and "ibnetdiscover" or "one that does")
+         path, format, report.text_if(m.names, "ibnetdiscover", "one that does"))
    end
    local names, others = open_others(opts.with)
    if names == nil then
@@ -209,9 +213,8 @@ end
 
 --- What to say of a wiring that has no node: who knows them.
 function import.lacks_nodes(wiring)
-   return ("%s: no node%s"):format(wiring.source, wiring.format == "rtr"
-      and ", expected the inventory, " ..
-      "too: --with xtdb2proc:FILE, xtprocadmin:FILE or basil:FILE" or "")
+   return ("%s: no node%s"):format(wiring.source, report.text_if(wiring.format == "rtr",
+      ", expected the inventory, too: --with xtdb2proc:FILE, xtprocadmin:FILE or basil:FILE"))
 end
 
 --- The module of a format, or nil and which there are.

@@ -46,7 +46,7 @@ local MISSING = 0.02 -- share of the cables that may be out
 -- Can a torus or mesh in a few settings say all there is?  One rail, the same nodes everywhere,
 -- nothing that did not fit but cables that are out.
 local function is_regular(wiring, found)
-   local out = found.missing and #found.missing or 0
+   local out = #(found.missing or {})
    if out > math.max(1, MISSING * (found.expected or 0)) then
       return false, ("%d of %d cables are missing"):format(out, found.expected)
    elseif #found.dims > 6 or not found.is_whole or
@@ -110,7 +110,10 @@ local function reach_of(near, list)
          end
       end
    end
-   return #queue == #list and steps[queue[#queue]] or nil
+   if #queue == #list then
+      return steps[queue[#queue]]
+   end
+   return nil
 end
 
 -- Groups that are joined: by a link, or over a third one.
@@ -158,9 +161,11 @@ local function dragonfly(wiring, found)
    end
    for _, list in ipairs(found.members) do
       local links = reach_of(near, list)
-      if not links or links > REACH then
-         return nil, ("the group of %s %s"):format(wiring.routers[list[1]].name, links and
-            ("is more than %d links wide"):format(REACH) or "falls apart")
+      if not links then
+         return nil, ("the group of %s falls apart"):format(wiring.routers[list[1]].name)
+      elseif links > REACH then
+         return nil, ("the group of %s is more than %d links wide"):format(
+            wiring.routers[list[1]].name, REACH)
       end
    end
    local g, h = groups_apart(near, found)
@@ -186,7 +191,9 @@ local function routers_by_place(found)
       for d, x in ipairs(coord) do
          p = p * found.dims[d] + x
       end
-      count = count + (at[p] and 0 or 1)
+      if not at[p] then
+         count = count + 1
+      end
       at[p], number[r] = r, p
    end
    return at, number, count
@@ -215,10 +222,11 @@ local function is_stuck(near, found, at, number)
          local row = number[r] - coord[d] * stride
          for j = 0, len - 1 do
             local s = at[row + j * stride]
-            local ok = s == r or near[r][s]
-            for k = 0, ok and -1 or len - 1 do
+            local ok, k = s == r or near[r][s], 0
+            while not ok and k < len do
                local over = at[row + k * stride]
-               ok = ok or near[r][over] and near[over][s]
+               ok = near[r][over] and near[over][s]
+               k = k + 1
             end
             if not ok then
                return r, s
@@ -232,7 +240,11 @@ end
 local function hyperx(wiring, found)
    local all = 1
    for _, len in ipairs(found.dims) do
-      all = len <= LENGTH and all * len or math.huge
+      if len <= LENGTH then
+         all = all * len
+      else
+         all = math.huge
+      end
    end
    local at, number, count = routers_by_place(found)
    if #found.dims > DIMS or count ~= all or count ~= #wiring.routers then
@@ -264,7 +276,10 @@ function model.down(found)
    for i, m in ipairs(found.missing or {}) do
       local r, s, d = table.unpack(m)
       local a, b = found.coord[r], found.coord[s]
-      local sign = (a[d] + 1) % found.dims[d] == b[d] and "+" or "-"
+      local sign = "-"
+      if (a[d] + 1) % found.dims[d] == b[d] then
+         sign = "+"
+      end
       list[i] = ("r%s/%s%s"):format(table.concat(a, "."), ("XYZABC"):sub(d, d), sign)
    end
    return list
@@ -281,12 +296,18 @@ function model.choose(wiring, found)
       return "graph", wiring, wired[kind] and "there are forwarding tables to go by"
    elseif wired[kind] then
       local told, why = wired[kind](wiring, found)
-      return told and kind or "graph", told or wiring, why
+      if told then
+         return kind, told, why
+      end
+      return "graph", wiring, why
    elseif kind == "fattree" then
       return kind, wiring
    elseif kind == "torus" or kind == "mesh" then
       local fits, reason = is_regular(wiring, found)
-      return fits and kind or "graph", not fits and wiring or nil, reason
+      if fits then
+         return kind, nil, reason
+      end
+      return "graph", wiring, reason
    end
    return "graph", wiring
 end

@@ -5,6 +5,9 @@
 -- interface k of a node is its rail k.  What a whole host has, most hosts show: the names of the
 -- adapters, and, where each rail has leaves of its own, the leaf that the peers of that rank are
 -- on.  The leaf is the better witness: a kernel may count the adapters that are left anew.
+local report = require "taut.report"
+local tables = require "taut.base.tables"
+
 local rails = {}
 
 local function signature(host)
@@ -31,8 +34,7 @@ local function kinds_of(hosts)
       kind.place = i
    end
    table.sort(list, function(one, other)
-      return #one.hosts ~= #other.hosts and #one.hosts > #other.hosts or
-         #one.hosts == #other.hosts and one.place < other.place
+      return #one.hosts > #other.hosts or #one.hosts == #other.hosts and one.place < other.place
    end)
    return list
 end
@@ -78,10 +80,14 @@ local function ranks_within(host, kind)
    if kind.size <= #host.ports or kind.size > 2 * #host.ports then
       return nil
    end
-   kind.leaves = kind.leaves == nil and (leaves_of(kind) or false) or kind.leaves
+   if kind.leaves == nil then
+      kind.leaves = leaves_of(kind) or false
+   end
    kind.labels = kind.labels or labels_of(kind)
-   return kind.leaves and ranks_of(host, function(port) return kind.leaves[port.rail.router] end)
-      or ranks_of(host, function(port) return kind.labels[port.label] end)
+   local by_leaves = kind.leaves and ranks_of(host, function(port)
+      return kind.leaves[port.rail.router]
+   end)
+   return by_leaves or ranks_of(host, function(port) return kind.labels[port.label] end)
 end
 
 -- An adapter that names no host, on a leaf where the missing one would be: the only one there.
@@ -111,13 +117,13 @@ local function settle_host(src, host, kind, list, strangers)
          local s = stranger_at(strangers, kind, k)
          empty[#empty + 1] = k
          missing[#missing + 1] = kind.hosts[1].ports[k].label ..
-            (s and (" (perhaps %s, which names no host)"):format(s.name) or "")
+            report.text_with(" (perhaps ", s and s.name, ", which names no host)")
       end
    end
-   local one = #missing == 1
-   src:note(host.line, "%s has %d of %d adapters, %s %s missing: rail%s %s stay%s empty", host.name,
-      #host.ports, kind.size, table.concat(missing, ", "), one and "is" or "are",
-      one and "" or "s", table.concat(empty, ", "), one and "s" or "")
+   src:note(host.line, report.text_if(#missing == 1,
+      "%s has %d of %d adapters, %s is missing: rail %s stays empty",
+      "%s has %d of %d adapters, %s are missing: rails %s stay empty"), host.name, #host.ports,
+      kind.size, table.concat(missing, ", "), table.concat(empty, ", "))
    return placed
 end
 
@@ -128,15 +134,19 @@ end
 function rails.settle(src, hosts)
    local named, strangers = {}, {}
    for _, h in ipairs(hosts) do
-      table.insert(h.is_named and named or strangers, h)
+      if h.is_named then
+         named[#named + 1] = h
+      else
+         strangers[#strangers + 1] = h
+      end
    end
    local kinds = kinds_of(named)
    for _, h in ipairs(hosts) do
       local own
-      for _, kind in ipairs(h.is_named and kinds or {}) do
+      for _, kind in ipairs(tables.or_empty(h.is_named and kinds)) do
          own = own or (kind.key == signature(h) and kind)
       end
-      for _, kind in ipairs(h.is_named and #h.ports > 0 and kinds or {}) do
+      for _, kind in ipairs(tables.or_empty(h.is_named and #h.ports > 0 and kinds)) do
          local list = #kind.hosts > #own.hosts and ranks_within(h, kind)
          if list then
             h.rails = settle_host(src, h, kind, list, strangers)

@@ -3,6 +3,7 @@
 --
 -- Parsers give up by `src:fail(line, …)`, which raises; taut.import turns that into nil and
 -- "FILE:LINE: what, expected what", so that nothing of a bad file is ever seen by a caller.
+local report = require "taut.report"
 local save = require "taut.report.save"
 
 local source = {}
@@ -21,10 +22,9 @@ local CHUNK = 1 << 20
 
 --- A value as an error shows it: printable, short, in quotes.
 function source.quote(value)
-   local s = tostring(value)
-   local cut = #s > 60
-   s = s:sub(1, 60):gsub("%s+", " "):gsub("[^\32-\126]", "?"):gsub('"', "'")
-   return '"' .. s .. (cut and "..." or "") .. '"'
+   local whole = tostring(value)
+   local text = whole:sub(1, 60):gsub("%s+", " "):gsub("[^\32-\126]", "?"):gsub('"', "'")
+   return '"' .. text .. report.text_if(#whole > 60, "...") .. '"'
 end
 
 -- Everything that can be read, up to a byte more than is allowed.
@@ -100,7 +100,7 @@ function source.open(path, most)
       f:close()
    end
    if not text then
-      return nil, ("%s:%s%s"):format(path, err:find "^1: " and "" or " ", err)
+      return nil, ("%s:%s%s"):format(path, report.text_if(not err:find "^1: ", " "), err)
    end
    return source.of(text, path)
 end
@@ -145,7 +145,10 @@ function source.of(text, path)
    local taken
    text = text:gsub("^\xEF\xBB\xBF", "") -- as editors of another system begin it
    text, taken = undo_pasting(text)
-   local self = setmetatable({ text = text, path = path == "-" and "stdin" or path, line = 1,
+   if path == "-" then
+      path = "stdin"
+   end
+   local self = setmetatable({ text = text, path = path, line = 1,
       notes = {}, more_notes = 0 }, Source)
    if taken then
       self:note(1, "all lines begin with %s, which is taken off", source.quote(taken))
@@ -153,11 +156,18 @@ function source.of(text, path)
    return self
 end
 
+local function format_any(what, ...)
+   if select("#", ...) > 0 then
+      return what:format(...)
+   end
+   return what
+end
+
 --- Give up.
 -- @param line number; nil for the line being read
 -- @param what format, with its values
 function Source:fail(line, what, ...)
-   local text = select("#", ...) > 0 and what:format(...) or what
+   local text = format_any(what, ...)
    error({ import = ("%s:%d: %s"):format(self.path, line or self.line, text) }, 0)
 end
 
@@ -167,7 +177,7 @@ function Source:note(line, what, ...)
       self.more_notes = self.more_notes + 1
       return
    end
-   local text = select("#", ...) > 0 and what:format(...) or what
+   local text = format_any(what, ...)
    self.notes[#self.notes + 1] = { line = line or self.line, text = text, file = self.path }
 end
 
@@ -186,7 +196,11 @@ function Source:lines(most)
       if stop - at > most then
          self:fail(n, "a line of %d bytes, expected at most %d", stop - at, most)
       end
-      local line = text:sub(at, text:byte(stop - 1) == 13 and stop > at and stop - 2 or stop - 1)
+      local last = stop - 1
+      if text:byte(last) == 13 and stop > at then
+         last = last - 1
+      end
+      local line = text:sub(at, last)
       at = stop + 1
       return n, line
    end

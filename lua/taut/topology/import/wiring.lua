@@ -38,7 +38,11 @@ function wiring.new(src, format)
 end
 
 local function add_thing(self, list, at, what, line, thing)
-   if #thing.name > 255 or not thing.name:find(what == "node" and NODE_NAME or ROUTER_NAME) then
+   local form = ROUTER_NAME
+   if what == "node" then
+      form = NODE_NAME
+   end
+   if #thing.name > 255 or not thing.name:find(form) then
       self.src:fail(line, "%s is not a valid name for a %s", quote(thing.name), what)
    end
    local other = at[thing.name]

@@ -28,12 +28,16 @@ local record
 local function value_text(value)
    if type(value) == "string" then
       return text_of(value)
+   elseif math.type(value) == "float" and value == math.floor(value) and value < 1e15 then
+      return ("%d"):format(value)
    elseif math.type(value) == "float" then
-      return value == math.floor(value) and value < 1e15 and ("%d"):format(value)
-         or ("%.17g"):format(value)
+      return ("%.17g"):format(value)
    elseif type(value) == "table" then
       local list = tables.map(value, function(item)
-         return type(item) == "table" and record(item, RAIL) or value_text(item)
+         if type(item) == "table" then
+            return record(item, RAIL)
+         end
+         return value_text(item)
       end)
       return "{ " .. table.concat(list, ", ") .. " }"
    end
@@ -84,12 +88,15 @@ local function capacity_lines(wiring, opts, needed)
       return ""
    end
    local c = opts.capacity and value_text(opts.capacity)
-   local fields = open.rail and open.link and "%s" or open.rail and "{ tx = %s, rx = %s }" or
-      "{ link = %s }"
+   local fields, what = "{ link = %s }", "links"
+   if open.rail and open.link then
+      fields, what = "%s", "links and nodes"
+   elseif open.rail then
+      fields, what = "{ tx = %s, rx = %s }", "nodes"
+   end
    if c then
       return ("   capacity = " .. fields .. ",\n"):format(c, c)
    end
-   local what = open.rail and (open.link and "links and nodes" or "nodes") or "links"
    return ("   -- bytes per second; %s does not say what %s carry: %s\n" ..
       "   -- (without it that is learned)\n   capacity = nil,\n"):format(wiring.format, what,
       (fields:gsub("%%s", "...")))
@@ -131,12 +138,15 @@ local function model_nodes(wiring, found)
 end
 
 local function model_text(wiring, found, opts)
-   local down = tables.map(model.down(found), text_of)
+   local down, down_line = tables.map(model.down(found), text_of), ""
+   if #down > 0 then
+      down_line = ("   -- cables that are missing\n   down = { %s },\n"):format(
+         table.concat(down, ", "))
+   end
    return ("topology = %s {\n   dims = { %s },\n   nodes_per_router = %d,\n%s   nodes = %s,\n%s}\n")
       :format(found.kind, table.concat(found.dims, ", "), found.nodes_per_router[1],
          capacity_lines(wiring, opts, true), text_of(in_order(model_nodes(wiring, found))),
-         #down > 0 and ("   -- cables that are missing\n   down = { %s },\n"):format(
-            table.concat(down, ", ")) or "")
+         down_line)
 end
 
 local function list_of(name, list, fields, out)
@@ -170,9 +180,11 @@ local function address_lines(wiring, kind)
    if not wiring.addresses or not HASHED[kind] then
       return ""
    end
-   local out = { kind == "fattree" and wiring.routing and
-      ("   routing = %s, -- its ports have addresses\n"):format(text_of(wiring.routing)) or "",
-      "   addresses = {\n" }
+   local out = {}
+   if kind == "fattree" and wiring.routing then
+      out[1] = ("   routing = %s, -- its ports have addresses\n"):format(text_of(wiring.routing))
+   end
+   out[#out + 1] = "   addresses = {\n"
    for _, a in ipairs(wiring.addresses) do
       out[#out + 1] = ("      [%s] = %s,\n"):format(text_of(a.name), text_of(a.address))
    end
@@ -224,8 +236,13 @@ function write.text(given, found, opts)
    if opts.as ~= "graph" then
       kind, wiring, why = model.choose(given, found)
    end
-   return remark_lines(given, found, why) .. (wiring and wiring_text(wiring, kind, opts) or
-      model_text(given, found, opts)), kind, why
+   local text
+   if wiring then
+      text = wiring_text(wiring, kind, opts)
+   else
+      text = model_text(given, found, opts)
+   end
+   return remark_lines(given, found, why) .. text, kind, why
 end
 
 return write

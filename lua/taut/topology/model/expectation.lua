@@ -52,8 +52,9 @@ function expectation.streams_through(tests)
    for _, t in ipairs(tests) do
       for _, stage in ipairs(t.route) do
          if type(stage) == "table" then
+            local weights = stage.w or {}
             for i, c in ipairs(stage) do
-               streams[c] = (streams[c] or 0) + (stage.w and stage.w[i] or 1 / #stage)
+               streams[c] = (streams[c] or 0) + (weights[i] or 1 / #stage)
             end
          else
             streams[stage] = (streams[stage] or 0) + 1
@@ -70,7 +71,9 @@ end
 function expectation.of_phase(tests, topo)
    local streams, through = expectation.streams_through(tests), {}
    for c, n in pairs(streams) do
-      through[c] = n > 1 and n or nil
+      if n > 1 then
+         through[c] = n
+      end
    end
    for _, t in ipairs(tests) do
       t.planned_Bps = expectation.of_way(t.route, topo, through)

@@ -109,7 +109,10 @@ local function mean_hops(topo, nodes, first, size)
       unreachable = unreachable or h == math.huge
       sum = sum + h
    end)
-   return not unreachable and sum / count or nil
+   if unreachable then
+      return nil
+   end
+   return sum / count
 end
 
 --- Mean hops between two nodes of a run of `size` nodes, over runs spread along the order.
@@ -119,13 +122,16 @@ function order.measure(topo, nodes, size)
    local runs = math.min(RUNS, last + 1)
    local sum, counted = 0, 0
    for k = 0, runs - 1 do
-      local first = runs > 1 and last * k // (runs - 1) or 0
+      local first = last * k // math.max(1, runs - 1)
       local mean = mean_hops(topo, nodes, first, size)
       if mean then
          sum, counted = sum + mean, counted + 1
       end
    end
-   return counted > 0 and sum / counted or nil
+   if counted == 0 then
+      return nil
+   end
+   return sum / counted
 end
 
 --- Sizes of runs to measure: powers of four, from four up to half of the machine.
@@ -135,7 +141,10 @@ function order.sizes(topo)
       list[#list + 1] = size
       size = size * 4
    end
-   return #list > 0 and list or { #topo.nodes }
+   if #list == 0 then
+      list[1] = #topo.nodes
+   end
+   return list
 end
 
 --- All orders measured, and the best: the one whose runs have, over all sizes, the smallest

@@ -23,7 +23,10 @@ end
 local function snake_place(at, dims)
    local key, back = {}, false
    for i, len in ipairs(dims) do
-      key[i] = back and len - 1 - at[i] or at[i]
+      key[i] = at[i]
+      if back then
+         key[i] = len - 1 - at[i]
+      end
       back = back ~= (at[i] % 2 == 1)
    end
    return key
@@ -32,7 +35,10 @@ end
 -- "group3", "group3.row2": what the coordinates of some routers have in common.
 local function group_name(topo, routers, first, last)
    local a, b = topo:coordinates(routers[first]), topo:coordinates(routers[last])
-   return "group" .. a[1] .. (a[2] == b[2] and #a > 2 and ".row" .. a[2] or "")
+   if a[2] == b[2] and #a > 2 then
+      return "group" .. a[1] .. ".row" .. a[2]
+   end
+   return "group" .. a[1]
 end
 
 -- Routers that are connected without going higher have no name of their own.
@@ -50,7 +56,10 @@ local function box_name(topo, routers, first, last)
    end
    local parts = {}
    for d, v in ipairs(lo) do
-      parts[d] = (LETTERS[d] or "d" .. d) .. v .. (hi[d] > v and "-" .. hi[d] or "")
+      parts[d] = (LETTERS[d] or "d" .. d) .. v
+      if hi[d] > v then
+         parts[d] = parts[d] .. "-" .. hi[d]
+      end
    end
    return table.concat(parts)
 end
@@ -166,7 +175,7 @@ local function walk_outwards(topo, next_to, router, seen)
       end
       table.sort(more, function(one, other)
          local na, nb = #topo:links_of(one), #topo:links_of(other)
-         return na ~= nb and na < nb or na == nb and one < other
+         return na < nb or na == nb and one < other
       end)
       table.move(more, 1, #more, #list + 1, list)
       i = i + 1

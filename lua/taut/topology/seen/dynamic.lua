@@ -3,6 +3,7 @@
 -- from the start; while Slurm does not have it, it is away: nothing of it is tested, advised, or
 -- counted as missing.
 local hostlist = require "taut.hostlist"
+local tables = require "taut.base.tables"
 
 local dynamic = {}
 
@@ -55,10 +56,10 @@ local function unreached(topo)
       for rail = 1, topo.rails do
          local r = topo:router(n, rail)
          local here = not r or looked[r]
-         for _, other in ipairs(not here and topo:on_router(r) or {}) do
-            here = here or not topo.away[other]
+         if not here then
+            here = tables.any(topo:on_router(r), function(other) return not topo.away[other] end)
          end
-         for _, c in ipairs(not here and topo:links_of(r) or {}) do
+         for _, c in ipairs(tables.or_empty(not here and topo:links_of(r))) do
             add_component(c)
             add_component(topo:opposite(c))
          end

@@ -8,7 +8,10 @@ local swept = {}
 
 -- "A B" → how many cables, A before B; of the topology's links, and of the sweep's.
 local function pair_key(name, other)
-   return name < other and name .. " " .. other or other .. " " .. name
+   if name < other then
+      return name .. " " .. other
+   end
+   return other .. " " .. name
 end
 
 local function cables_of(topo)
@@ -17,7 +20,7 @@ local function cables_of(topo)
       local from, to = topo.router_name[topo:from(c)], topo.router_name[topo:to(c)]
       if topo:is_there(c) and from < to then
          local k = pair_key(from, to)
-         count[k] = (count[k] or 0) + (topo.cables and topo.cables[c] or 1)
+         count[k] = (count[k] or 0) + (tables.or_empty(topo.cables)[c] or 1)
       end
    end
    return count
@@ -48,8 +51,8 @@ local function fabric_of(topo, rows)
    local best, most
    for _, f in ipairs(topo.fabrics or {}) do
       local seen = tables.sum(rows, function(link)
-         return (topo.router_id[f.name .. ":" .. link.a.node] and 1 or 0)
-            + (topo.router_id[f.name .. ":" .. link.b.node] and 1 or 0)
+         return tables.one_if(topo.router_id[f.name .. ":" .. link.a.node])
+            + tables.one_if(topo.router_id[f.name .. ":" .. link.b.node])
       end)
       if not best or seen > most then
          best, most = f, seen
@@ -74,7 +77,9 @@ end
 --   moved = hosts on another switch, hosts_unknown = hosts that the topology does not have }
 function swept.compare(topo, rows)
    local f = fabric_of(topo, rows)
-   topo = f and bare_names(f) or topo
+   if f then
+      topo = bare_names(f)
+   end
    local out = { cables = 0, differ = {}, moved = {}, hosts_unknown = {}, hosts = {} }
    local want, have = cables_of(topo), {}
    for _, link in ipairs(rows) do
@@ -82,8 +87,10 @@ function swept.compare(topo, rows)
       if topo.router_id[a] and topo.router_id[b] then
          out.cables = out.cables + 1
          have[pair_key(a, b)] = (have[pair_key(a, b)] or 0) + 1
-      elseif topo.router_id[a] or topo.router_id[b] then
-         take_host(topo, out, topo.router_id[a] and b or a, topo.router_id[a] and a or b)
+      elseif topo.router_id[a] then
+         take_host(topo, out, b, a)
+      elseif topo.router_id[b] then
+         take_host(topo, out, a, b)
       end
    end
    for k in pairs(have) do

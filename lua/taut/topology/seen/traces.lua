@@ -30,8 +30,10 @@ end
 -- What one router of a way answered; the first one is asked at a port for nodes, which nobody
 -- names.
 local function take_one(self, topo, stage, address, index)
-   local c = topo.asked_at.link[address]
-   local r = c and topo:to(c) or topo.asked_at.router[address]
+   local c, r = topo.asked_at.link[address], topo.asked_at.router[address]
+   if c then
+      r = topo:to(c)
+   end
    self.answers = self.answers + 1
    if not r then
       self.unknown = self.unknown + 1
@@ -47,8 +49,8 @@ end
 local function look_between(self, topo, before, after)
    local a, b = topo.asked_at.link[before], topo.asked_at.link[after]
    local is_odd = a and b and topo:to(a) ~= topo:from(b)
-   self.torn = self.torn + (is_odd and 1 or 0)
    if is_odd then
+      self.torn = self.torn + 1
       note_odd(self, ("%s and then %s answered, which no link is between"):format(
          topo.router_name[topo:to(a)], topo.router_name[topo:to(b)]))
    end
@@ -58,7 +60,7 @@ end
 -- @param asked of ways.of
 -- @param answers by router, "" of one that was silent; or nil
 function Traces:take(topo, asked, answers)
-   for i = 2, answers and math.min(asked.n - 1, #answers) or 0 do
+   for i = 2, math.min(asked.n - 1, #(answers or {})) do
       if answers[i] ~= "" then
          take_one(self, topo, asked[i], answers[i], i)
       end

@@ -9,6 +9,7 @@ local base = require "taut.topology.base"
 local from_slurm = require "taut.topology.import.slurm.coordinates"
 local hostlist = require "taut.hostlist"
 local settings = require "taut.topology.torus.settings"
+local tables = require "taut.base.tables"
 
 local torus = {}
 local Torus = base.class()
@@ -30,12 +31,21 @@ local function neighbour(self, router, dim, step)
    return router + ((x + step) % len - x) * stride
 end
 
+local OPPOSITE = { ["+"] = "-", ["-"] = "+" }
+local STEP = { ["+"] = 1, ["-"] = -1 }
+local CODE = { ["+"] = 0, ["-"] = 1 }
+
 -- Port of the far end of the cable that leaves by a dimension in this direction.
 local function far_sign(self, dim, sign)
    if self.dims[dim] == 2 and not self.two_cables[dim] then
       return sign
    end
-   return sign == "+" and "-" or "+"
+   return OPPOSITE[sign]
+end
+
+-- The number of a port: two for each dimension.
+local function port_code(dim, sign)
+   return 2 * (dim - 1) + CODE[sign]
 end
 
 local NONE, BOTH, UP, DOWN = {}, { "+", "-" }, { "+" }, { "-" }
@@ -49,8 +59,12 @@ local function signs_at(self, dim, coordinate)
       return UP
    elseif self.wrap[dim] then
       return BOTH
+   elseif coordinate == 0 then
+      return UP
+   elseif coordinate == len - 1 then
+      return DOWN
    end
-   return coordinate == 0 and UP or coordinate == len - 1 and DOWN or BOTH
+   return BOTH
 end
 
 ---------------------------------------------------------------- building
@@ -67,16 +81,20 @@ end
 local function ports_at(self, conf, dim, coordinate)
    local letter, list = settings.LETTERS[dim], {}
    for i, sign in ipairs(signs_at(self, dim, coordinate)) do
-      local step = sign == "+" and 1 or -1
-      local class = self.layout and self.layout.class(letter, step > 0 and coordinate
-         or (coordinate - 1) % self.dims[dim]) or letter
+      local step, from, class = STEP[sign], coordinate, letter
+      if step < 0 then
+         from = (coordinate - 1) % self.dims[dim]
+      end
+      if self.layout then
+         class = self.layout.class(letter, from) or letter
+      end
       local cap, err = settings.capacity_of(conf, letter .. sign, class, self.layout)
       if not cap then
          return nil, err
       end
-      local far = 2 * (dim - 1) + (far_sign(self, dim, sign) == "+" and 0 or 1)
+      local far = port_code(dim, far_sign(self, dim, sign))
       list[i] = { name = letter .. sign, class = class, capacity = cap, far = far,
-         code = 2 * (dim - 1) + (sign == "+" and 0 or 1),
+         code = port_code(dim, sign),
          move = ((coordinate + step) % self.dims[dim] - coordinate) * self.stride[dim] }
    end
    return list
@@ -150,8 +168,10 @@ local function by_position(self, conf)
    for i, name in ipairs(names) do
       if not skip[name] then
          kept[#kept + 1] = name
-         router_of[#kept] = self.layout and self.layout.router_of_nid(i - 1)
-            or (i - 1) // self.nodes_per_router
+         router_of[#kept] = (i - 1) // self.nodes_per_router
+         if self.layout then
+            router_of[#kept] = self.layout.router_of_nid(i - 1) or router_of[#kept]
+         end
       end
    end
    return kept, router_of
@@ -182,8 +202,13 @@ end
 local function describe_torus(self, conf)
    local words = ("%s %s/%d %s"):format(self.kind_name, table.concat(self.dims, "x"),
       self.nodes_per_router, conf.nodes)
-   words = conf.layout and words .. " " .. conf.layout or words
-   return conf.from and words .. " from " .. conf.from or words
+   if conf.layout then
+      words = words .. " " .. conf.layout
+   end
+   if conf.from then
+      words = words .. " from " .. conf.from
+   end
+   return words
 end
 
 local function fields_of(conf)
@@ -203,7 +228,7 @@ end
 -- Cables that are down, by one of their two links.
 local function with_down(topo, down)
    local left = {}
-   for i, name in ipairs(type(down) == "table" and down or {}) do
+   for i, name in ipairs(tables.or_empty(down)) do
       local c = topo.component_id[name]
       if not c or not topo:is_link(c) then
          return nil, ("topology.down: expected a link such as %s, got %s"):format(
@@ -291,8 +316,11 @@ function Torus:blocked_by(names, links)
    if #links == 1 then
       return ("%s failed, and %s has no other way"):format(names[1], ring)
    end
-   return ("two failures in one %s ring, %s and %s%s"):format(ring, names[1], names[2],
-      self.no_retry and "" or ", and no other order of the dimensions gets through")
+   local text = ("two failures in one %s ring, %s and %s"):format(ring, names[1], names[2])
+   if not self.no_retry then
+      text = text .. ", and no other order of the dimensions gets through"
+   end
+   return text
 end
 
 local Base_load = Torus.load
@@ -303,7 +331,9 @@ function Torus:load(name, opt)
    if name == "nearest" and not opt.nodes and not opt.grid and not self.layout and
       #self.nodes == self.routers * self.nodes_per_router then
       local grid = table.move(self.dims, 1, #self.dims, 1, {})
-      grid[#grid + 1] = self.nodes_per_router > 1 and self.nodes_per_router or nil
+      if self.nodes_per_router > 1 then
+         grid[#grid + 1] = self.nodes_per_router
+      end
       opt = setmetatable({ grid = grid }, { __index = opt })
    end
    return Base_load(self, name, opt)
@@ -321,7 +351,7 @@ function Torus:neighbours(by_router)
       for d, len in ipairs(self.dims) do
          local x = r // self.stride[d] % len
          for _, sign in ipairs(signs_at(self, d, x)) do
-            local to = neighbour(self, r, d, sign == "+" and 1 or -1)
+            local to = neighbour(self, r, d, STEP[sign])
             if by_router[to] then
                local key = ("%d%s%d"):format(d, sign, x % 2)
                if not at[key] then

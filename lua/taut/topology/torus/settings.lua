@@ -79,7 +79,10 @@ function settings.complete(conf)
    if conf then
       ok, err = check_conf(conf)
    end
-   return ok and conf or nil, err
+   if ok then
+      return conf
+   end
+   return nil, err
 end
 
 -- A setting of one value for all dimensions, or of a table { X = …, Y = … }, as an array.
@@ -178,9 +181,12 @@ end
 function settings.capacity_of(conf, port, class, layout)
    local c = conf.capacity
    local letter = port:sub(1, 1)
-   local is_link = port ~= "tx" and port ~= "rx"
-   local v = type(c) == "number" and c or type(c) == "table" and (c[port] or c[letter .. " " ..
-      class] or c[class] or c[letter] or (is_link and c.link)) or nil
+   local is_link, v = port ~= "tx" and port ~= "rx", nil
+   if type(c) == "table" then
+      v = c[port] or c[letter .. " " .. class] or c[class] or c[letter] or is_link and c.link or nil
+   elseif type(c) == "number" then
+      v = c
+   end
    if v == nil and layout then
       v = layout.capacity(class, letter)
    end

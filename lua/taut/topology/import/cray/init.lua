@@ -65,15 +65,21 @@ function cray.place(made, list, aries)
             lines[cname])
       end
       lines[cname] = t.line
-      local router = cray.blade_name(p) .. (aries and "a0" or "g" .. p.node // 2)
-      local r = made.router_at[router]
+      local router = { place = cray.blade_name(p), coord = t.coord }
+      if aries then
+         router.name = router.place .. "a0"
+         router.row, router.col = p.column % 2 * 3 + p.cage, p.slot
+      else
+         router.name = router.place .. "g" .. p.node // 2
+      end
+      local r = made.router_at[router.name]
       if not r then
          local _
-         _, r = made:router(t.line, { name = router, place = cray.blade_name(p), coord = t.coord,
-            row = aries and p.column % 2 * 3 + p.cage or nil, col = aries and p.slot or nil })
+         _, r = made:router(t.line, router)
       elseif t.coord and table.concat(t.coord, ".") ~= table.concat(r.coord, ".") then
          made.src:fail(t.line, "%s has coordinates %s, its neighbour on %s in line %d has %s",
-            t.name, table.concat(t.coord, ","), router, made.lines[r], table.concat(r.coord, ","))
+            t.name, table.concat(t.coord, ","), router.name, made.lines[r],
+            table.concat(r.coord, ","))
       end
       made:node(t.line, { name = t.name, nid = t.nid, place = cname, role = t.role, state = t.state,
          coord = t.coord, rails = { { router = r.index, port = "n" .. p.node } } })
@@ -96,13 +102,14 @@ function cray.merge(given, src, nodes)
       local rail = n.rails[1]
       local theirs = nodes.routers[rail.router]
       local ours = at[theirs.name]
+      local line = tables.or_empty(nodes.node_line)[n] or 1
       if not ours then
-         src:fail(nodes.node_line and nodes.node_line[n] or 1,
+         src:fail(line,
             "%s sits on %s, which %s does not have", n.name, theirs.name, given.source)
       end
       local r = given.routers[ours]
       if n.coord and r.coord and table.concat(n.coord, ".") ~= table.concat(r.coord, ".") then
-         src:fail(nodes.node_line and nodes.node_line[n] or 1,
+         src:fail(line,
             "%s has coordinates %s, its router %s has %s in %s", n.name,
             table.concat(n.coord, ","), r.name, table.concat(r.coord, ","), given.source)
       end
@@ -110,7 +117,7 @@ function cray.merge(given, src, nodes)
          strangers = strangers + 1
          local old = given.nodes[seen[n.name]]
          if old.rails[1].router ~= ours then
-            src:fail(nodes.node_line and nodes.node_line[n] or 1, "%s sits on %s, but on %s before",
+            src:fail(line, "%s sits on %s, but on %s before",
                n.name, theirs.name, given.routers[old.rails[1].router].name)
          end
          old.role, old.state = old.role or n.role, old.state or n.state

@@ -11,6 +11,7 @@ local cray = require "taut.topology.import.cray"
 local grammar = require "taut.topology.import.grammar"
 local lpeg = require "lpeg"
 local source = require "taut.topology.import.source"
+local tables = require "taut.base.tables"
 local wiring = require "taut.topology.import.wiring"
 
 local cray_rtr = { summary = "Cray `rtr --interconnect` (Aries)" }
@@ -55,10 +56,20 @@ local function router_of(st, made, src, line, spot)
    return r
 end
 
+local function colour_between(here, there)
+   if here.group ~= there.group then
+      return "blue"
+   elseif here.row == there.row then
+      return "green"
+   elseif here.col == there.col then
+      return "black"
+   end
+   return nil
+end
+
 -- What a cable of a kind joins: green one chassis, black one column of a group, blue two groups.
 local function check_kind(src, line, kind, here, there)
-   local is = here.group ~= there.group and "blue" or here.row == there.row and "green" or
-      here.col == there.col and "black"
+   local is = colour_between(here, there)
    if is ~= kind then
       src:fail(line, "a %s link from %s to %s, expected green inside of a chassis, black between \z
          chassis of a group in one slot, blue between groups", kind, here.name, there.name)
@@ -73,8 +84,8 @@ local function add_link(st, made, src, line, told, far_router, far)
    end
    if back.far ~= far_router or back.far_tile ~= told.here.tile or back.kind ~= told.kind then
       src:fail(line, "%s%s leads to %s%s, which leads to %s%s (%s) in line %d instead",
-         far_router.name, told.here.tile, far.name, told.there.tile, back.far and back.far.name
-         or "nothing", back.far_tile or "", back.kind, back.line)
+         far_router.name, told.here.tile, far.name, told.there.tile,
+         tables.or_empty(back.far).name or "nothing", back.far_tile or "", back.kind, back.line)
    end
    back.met, st.ends[far_router][told.here.tile].met = true, true
    made:cable { a = far.index, a_port = told.there.tile, b = far_router.index,

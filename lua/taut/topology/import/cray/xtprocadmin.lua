@@ -21,9 +21,15 @@ local function parse(src)
    for n, line in src:lines(4096) do
       local t = row:match(line)
       if t then
-         local wrong = t.nid ~= t.hex and ("%d is not 0x%x"):format(t.nid, t.hex) or
-            nid_line[t.nid] and ("NID %d is here and in line %d, expected it once"):format(
-               t.nid, nid_line[t.nid]) or cray.trouble(t.place)
+         local wrong
+         if t.nid ~= t.hex then
+            wrong = ("%d is not 0x%x"):format(t.nid, t.hex)
+         elseif nid_line[t.nid] then
+            wrong = ("NID %d is here and in line %d, expected it once"):format(t.nid,
+               nid_line[t.nid])
+         else
+            wrong = cray.trouble(t.place)
+         end
          if wrong then
             src:fail(n, "%s", wrong)
          end

@@ -1,14 +1,19 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What nodes are called: by the node-name map, by their own description where it is theirs alone,
 -- by GUID.
+local tables = require "taut.base.tables"
+
 local names = {}
 
 local LINE_MAX = 4096
 
 local function guid_of(text)
    text = text:gsub("^[SHR]%-", "")
-   local digits = text:match "^0[xX](%x+)$" or text:match "^%x+$" and text
-   return digits and #digits <= 16 and ("0x%016x"):format(tonumber(digits, 16)) or nil
+   local digits = text:match "^0[xX](%x+)$" or text:match "^%x+$"
+   if not digits or #digits > 16 then
+      return nil
+   end
+   return ("0x%016x"):format(tonumber(digits, 16))
 end
 
 -- One line: guid, name; nil for one without; false for one that is no entry.
@@ -34,7 +39,11 @@ function names.read(path)
    local map, n = {}, 0
    for line in f:lines() do
       n = n + 1
-      local guid, name = parse_entry(#line <= LINE_MAX and line or "x")
+      local entry = line
+      if #line > LINE_MAX then
+         entry = "x" -- which is none
+      end
+      local guid, name = parse_entry(entry)
       if guid == false or guid and not name then
          f:close()
          return nil, ('%s:%d: expected 0xGUID "name", got "%s"'):format(path, n,
@@ -60,21 +69,30 @@ function names.host(name)
    end
 end
 
+--- The name of a node that has none, as ibnetdiscover writes it: "S-0002c90300a1b2c3".
+-- @param node { type, guid }
+function names.of_guid(node)
+   local letter = "H-"
+   if node.type == "switch" then
+      letter = "S-"
+   end
+   return letter .. node.guid:sub(3)
+end
+
 --- Give each node its `name`, and an adapter its `host`.
 -- @param nodes array of { guid, type, desc }
 -- @param map GUID → name, or nil
 function names.give(nodes, map)
    local count = {}
    for _, node in ipairs(nodes) do
-      local desc = node.desc
-      node.name = map and map[node.guid] or desc ~= "" and desc or nil
+      node.name = map and map[node.guid] or tables.unless_blank(node.desc)
       if node.name then
          count[node.name] = (count[node.name] or 0) + 1
       end
    end
    for _, node in ipairs(nodes) do
       if not node.name or count[node.name] > 1 then
-         node.name = (node.type == "switch" and "S-" or "H-") .. node.guid:sub(3)
+         node.name = names.of_guid(node)
       elseif node.type ~= "switch" then
          node.host = names.host(node.name)
       end

@@ -169,10 +169,13 @@ local looks_like_ports = ws * kind * sep * grammar.digit
 local function element_of(st, src, line_number, told)
    local e, is_switch = st.at[told.guid], told.type == "switch"
    if not e then
-      e = { type = told.type, guid = told.guid, desc = told.desc, lid = is_switch and told.lid
-         or nil,
-         line = line_number, ports = {}, nports = 0, only_port = not is_switch and told.port
-            or nil }
+      e = { type = told.type, guid = told.guid, desc = told.desc, line = line_number, ports = {},
+         nports = 0 }
+      if is_switch then
+         e.lid = told.lid
+      else
+         e.only_port = told.port
+      end
       st.at[told.guid] = e
       st.elements[#st.elements + 1] = e
    elseif e.type ~= told.type then
@@ -206,7 +209,11 @@ local function port_report_line(st, src, line_number, line)
          quote(t.guid), (e.ports[t.port] or { line = st.open[e] and st.open[e][t.port] }).line)
    end
    if t.peer_guid then
-      e.ports[t.port] = { line = line_number, lid = t.lid, guid = t.type == "ca" and t.guid or nil,
+      local port_guid
+      if t.type == "ca" then
+         port_guid = t.guid
+      end
+      e.ports[t.port] = { line = line_number, lid = t.lid, guid = port_guid,
          peer = t.peer_guid, peer_port = t.peer_port, peer_lid = t.peer_lid,
          width = t.width, speed = t.speed }
    else
@@ -221,7 +228,10 @@ function ibnetdiscover.read(src, opts)
    local step
    for n, line in src:lines(1024) do
       if not step and (system:match(line) or not ignored:match(line)) then
-         step = looks_like_ports:match(line) and port_report_line or section_line
+         step = section_line
+         if looks_like_ports:match(line) then
+            step = port_report_line
+         end
       end
       if step then
          step(st, src, n, line)

@@ -10,9 +10,11 @@
 -- `others`, the GUIDs of other switches that it stands for, and `renumbered`, those of them whose
 -- cables are at other ports of it. Every cable is described at both of its ends; here the two must
 -- agree.
+local guids = require "taut.topology.import.ib.guids"
 local naming = require "taut.topology.import.ib.naming"
 local planes = require "taut.topology.import.ib.planes"
 local rails = require "taut.topology.import.rails"
+local report = require "taut.report"
 local source = require "taut.topology.import.source"
 local speed = require "taut.topology.import.speed"
 local tables = require "taut.base.tables"
@@ -23,8 +25,7 @@ local ib = {}
 local quote = source.quote
 
 local function port_name(element, number)
-   return ("%s[%d]"):format(quote((element.type == "switch" and "S-" or "H-") ..
-      element.guid:sub(3)), number)
+   return ("%s[%d]"):format(quote(guids.of_guid(element)), number)
 end
 
 -- The other end of a port; an error where it is missing or leads elsewhere.
@@ -56,7 +57,10 @@ local function rate_of(src, element, number, port, back)
    if port.Bps or back.Bps then -- of Omni-Path
       return port, port.Bps
    elseif not port.width or not back.width then
-      local known = port.width and port or back
+      local known = back
+      if port.width then
+         known = port
+      end
       return known, known.width and speed.Bps(known.width, known.speed) or nil
    end
    local here, there = speed.Bps(port.width, port.speed), speed.Bps(back.width, back.speed)
@@ -67,7 +71,10 @@ local function rate_of(src, element, number, port, back)
       end
       return port, here
    end
-   local slower = (here or math.huge) <= (there or math.huge) and port or back
+   local slower = back
+   if (here or math.huge) <= (there or math.huge) then
+      slower = port
+   end
    src:note(port.line, "%s is %s %s here and %s %s at its other end in line %d; the slower counts",
       port_name(element, number), port.width, port.speed, back.width, back.speed, back.line)
    return slower, speed.Bps(slower.width, slower.speed)
@@ -79,11 +86,17 @@ local function of_planes(port, Bps)
 end
 
 local function left_of(port)
-   return port.planes and port.up < port.planes and port.up / port.planes or nil
+   if port.planes and port.up < port.planes then
+      return port.up / port.planes
+   end
+   return nil
 end
 
 local function lids_agree(src, element, number, port, other, back)
-   local own = other.type == "switch" and other.lid or back.lid
+   local own = back.lid
+   if other.type == "switch" then
+      own = other.lid or own
+   end
    if port.peer_lid and own and own ~= port.peer_lid then
       src:note(port.line, "%s says lid %d of its other end, which says %d in line %d itself",
          port_name(element, number), port.peer_lid, own, other.line)
@@ -153,7 +166,7 @@ local function ports_of(src, by_guid, host)
                width = r.width, speed = r.speed, Bps = of_planes(port, Bps), planes = port.planes,
                left = left_of(port) }
             ports[#ports + 1] = { rail = rail,
-               label = (e.device or "") .. (n > 1 and "/" .. n or "") }
+               label = (e.device or "") .. report.text_with("/", n > 1 and n) }
          else
             src:note(port.line, "%s is cabled to %s, which is not a switch; skipped",
                port_name(e, n), port_name(other, port.peer_port))
@@ -214,7 +227,7 @@ local function check_ends(src, elements)
       by_guid[e.guid] = e
    end
    for _, e in ipairs(elements) do
-      for _, n in ipairs(e.type ~= "router" and sorted_ports(e) or {}) do
+      for _, n in ipairs(tables.or_empty(e.type ~= "router" and sorted_ports(e))) do
          far_end(src, by_guid, e, n, e.ports[n])
       end
    end
@@ -223,7 +236,7 @@ end
 local function has_planes(elements)
    for _, e in ipairs(elements) do
       local seen = {}
-      for _, port in pairs(e.type == "ca" and e.ports or {}) do
+      for _, port in pairs(tables.or_empty(e.type == "ca" and e.ports)) do
          if port.guid and seen[port.guid] then
             return true
          end
@@ -261,8 +274,12 @@ function ib.assemble(src, format, elements, opts)
    port_guids_once(src, cas)
    local name = naming.switches(switches, opts.names)
    for _, e in ipairs(switches) do
+      local place
+      if e.desc ~= name[e] then
+         place = e.desc
+      end
       e.index = w:router(e.line, { name = name[e], guid = e.guid, ports = e.nports, lid = e.lid,
-         place = e.desc ~= name[e] and e.desc or nil, others = e.others,
+         place = place, others = e.others,
          renumbered = e.renumbered })
    end
    add_switches(w, src, by_guid, switches)

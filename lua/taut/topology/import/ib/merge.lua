@@ -19,7 +19,10 @@ end
 local function make_elements(planes)
    local out, of = {}, {}
    for _, e in ipairs(planes.elements) do
-      local head = planes.group[e] and head_of(planes.group[e]) or e
+      local head = e
+      if planes.group[e] then
+         head = head_of(planes.group[e]) or e
+      end
       if head == e then
          local t = { ports = {} }
          for k, v in pairs(e) do
@@ -84,7 +87,7 @@ local function cables_between(planes)
    end
    for _, e in ipairs(planes.elements) do
       local g = e.type == "switch" and planes.group[e]
-      for _, n in ipairs(g and tables.keys(e.ports) or {}) do
+      for _, n in ipairs(tables.or_empty(g and tables.keys(e.ports))) do
          local other, back = back_of(planes, e.ports[n])
          local h = other and planes.group[other]
          if h and h ~= g and planes.plane[e] == planes.plane[other]
@@ -110,7 +113,9 @@ local function fullest_plane(pair)
    local best
    for _, p in ipairs(tables.keys(pair.planes)) do
       sort_cables(pair.planes[p])
-      best = best and #pair.planes[best] >= #pair.planes[p] and best or p
+      if not best or #pair.planes[best] < #pair.planes[p] then
+         best = p
+      end
    end
    return best
 end
@@ -189,7 +194,9 @@ local function leaf_of(planes, of, rail)
       local leaf = other and other.type == "switch" and of[other]
       if leaf then
          count[leaf] = (count[leaf] or 0) + 1
-         best = (not best or count[leaf] > count[best]) and leaf or best
+         if not best or count[leaf] > count[best] then
+            best = leaf
+         end
       end
    end
    return best
@@ -197,7 +204,7 @@ end
 
 local function join_rail(src, planes, of, rail, done)
    local leaf, first, up = leaf_of(planes, of, rail), nil, 0
-   for _, n in ipairs(leaf and rail.ports or {}) do
+   for _, n in ipairs(tables.or_empty(leaf and rail.ports)) do
       local port = rail.adapter.ports[n]
       local other, back = back_of(planes, port)
       done[port], done[back] = true, true
@@ -242,10 +249,12 @@ end
 local function mark_joined(planes, done)
    for _, e in ipairs(planes.elements) do
       local g = e.type == "switch" and planes.group[e]
-      for _, port in pairs(g and e.ports or {}) do
+      for _, port in pairs(tables.or_empty(g and e.ports)) do
          local other = back_of(planes, port)
          local h = other and planes.group[other]
-         done[port] = h and h ~= g and planes.plane[e] == planes.plane[other] or done[port]
+         if h and h ~= g and planes.plane[e] == planes.plane[other] then
+            done[port] = true
+         end
       end
    end
 end

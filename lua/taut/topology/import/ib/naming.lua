@@ -3,6 +3,7 @@
 local grammar = require "taut.topology.import.grammar"
 local lpeg = require "lpeg"
 local source = require "taut.topology.import.source"
+local tables = require "taut.base.tables"
 
 local naming = {}
 
@@ -35,8 +36,8 @@ end
 function naming.switches(elements, names)
    local by, count = {}, {}
    for _, e in ipairs(elements) do
-      local given = names and names[e.guid]
-      by[e] = plain_name(given and given.name or e.desc)
+      local given = tables.or_empty(names and names[e.guid])
+      by[e] = plain_name(given.name or e.desc)
       count[by[e]] = (count[by[e]] or 0) + 1
    end
    for _, e in ipairs(elements) do

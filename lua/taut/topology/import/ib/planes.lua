@@ -58,7 +58,10 @@ end
 
 local function switch_at(at, port)
    local other = at[port.peer]
-   return other and other.type == "switch" and other or nil
+   if other and other.type == "switch" then
+      return other
+   end
+   return nil
 end
 
 -- Planes of switches: of those with adapters by the port that these are on with, of others by
@@ -84,7 +87,7 @@ local function planes_of_switches(rails, count, at)
    while queue[head] do
       local e = queue[head]
       head = head + 1
-      for _, n in ipairs(plane[e] and tables.keys(e.ports) or {}) do
+      for _, n in ipairs(tables.or_empty(plane[e] and tables.keys(e.ports))) do
          local s = switch_at(at, e.ports[n])
          if s then
             put_in_plane(s, plane[e])
@@ -144,9 +147,9 @@ local function by_adapters(rails, count, at, plane, group)
          votes[first] = {}
          order[#order + 1] = first
       end
-      for p = 2, first and count or 1 do
+      for p = 2, count do
          local s = on[p]
-         if s then
+         if first and s then
             votes[first][p] = votes[first][p] or {}
             votes[first][p][s] = (votes[first][p][s] or 0) + 1
          end
@@ -156,8 +159,10 @@ local function by_adapters(rails, count, at, plane, group)
       local members = { first }
       for p = 2, count do
          for s, v in pairs(votes[first][p] or {}) do
-            local best = members[p]
-            local most = best and votes[first][p][best] or 0
+            local best, most = members[p], 0
+            if best then
+               most = votes[first][p][best] or 0
+            end
             if not group[s] and (v > most or v == most and s.guid < best.guid) then
                members[p] = s
             end
@@ -210,7 +215,10 @@ local function match_level(level, groups, plane, group)
    for _, s in ipairs(level) do
       local best, most = nil, 0
       for _, g in ipairs(groups) do
-         local n = not g.members[plane[s.e]] and do_overlap(g.joined, s.joined) or 0
+         local n = 0
+         if not g.members[plane[s.e]] then
+            n = do_overlap(g.joined, s.joined) or 0
+         end
          if n > most then
             best, most = g, n
          end
@@ -244,6 +252,16 @@ local function by_place(switches, count, at, plane, group)
    until not level[1]
 end
 
+-- @param plane the number of the one that a switch is in; nil for none, false for several
+local function planes_in_words(plane)
+   if plane == nil then
+      return "no"
+   elseif plane then
+      return "one"
+   end
+   return "more than one"
+end
+
 --- Put the planes of a fabric together.
 -- @param src what is read, for notes
 -- @param elements as in init.lua; whether their ports lead back is checked already
@@ -253,7 +271,11 @@ function planes.join(src, elements)
    local at, switches, cas = {}, {}, {}
    for _, e in ipairs(elements) do
       at[e.guid] = e
-      table.insert(e.type == "switch" and switches or e.type == "ca" and cas or {}, e)
+      if e.type == "switch" then
+         switches[#switches + 1] = e
+      elseif e.type == "ca" then
+         cas[#cas + 1] = e
+      end
    end
    local rails, count = rails_of(cas)
    if count == 1 then
@@ -266,7 +288,7 @@ function planes.join(src, elements)
    for _, e in ipairs(switches) do
       if not group[e] then
          src:note(e.line, "%s is in %s plane and stays a switch of its own", quote(e.desc),
-            plane[e] == nil and "no" or plane[e] and "one" or "more than one")
+            planes_in_words(plane[e]))
       end
    end
    return merge.elements(src, { elements = elements, at = at, rails = rails, count = count,

@@ -8,6 +8,7 @@
 local json = require "taut.json"
 local source = require "taut.topology.import.source"
 local switch_ports = require "taut.topology.import.lldp.switch_ports"
+local tables = require "taut.base.tables"
 
 local forms = {}
 
@@ -27,14 +28,19 @@ local function text_of(value)
    if type(value) == "table" then
       value = one_of(value.value)
    end
-   return type(value) == "string" and #value <= 255 and value:find "^[!-~]+$" and value or nil
+   if type(value) == "string" and #value <= 255 and value:find "^[!-~]+$" then
+      return value
+   end
+   return nil
 end
 
 local function list_of(value)
    if type(value) ~= "table" then
       return {}
+   elseif value[1] ~= nil then
+      return value
    end
-   return value[1] ~= nil and value or { value }
+   return { value }
 end
 
 -- "json" has the name as the key of the one that it has; json0 has it inside.
@@ -46,7 +52,7 @@ local function chassis_of(value)
       return value, text_of(value.name)
    end
    local name, inside = next(value)
-   return type(one_of(inside)) == "table" and one_of(inside) or {}, text_of(name)
+   return tables.or_empty(one_of(inside)), text_of(name)
 end
 
 local function has_capability(chassis, kind)
@@ -60,15 +66,17 @@ end
 
 local function neighbour(at, port_name, told)
    local chassis, name = chassis_of(told.chassis)
-   local port = one_of(told.port)
-   port = type(port) == "table" and port or {}
+   local port = tables.or_empty(one_of(told.port))
    local id, far_ports = one_of(port.id), {}
    local kind = type(id) == "table" and id.type
    local value, descr = text_of(id), text_of(port.descr)
    -- what an interface is called comes first; what only tells it apart last
-   for _, p in ipairs(kind == "ifname" and { value or false, descr or false }
-      or { descr or false, value or false }) do
-      far_ports[#far_ports + 1] = p or nil
+   if kind == "ifname" then
+      far_ports[1] = value
+      far_ports[#far_ports + 1] = descr
+   else
+      far_ports[1] = descr
+      far_ports[#far_ports + 1] = value
    end
    return { at = at, port = port_name, far = name, id = text_of(chassis.id), far_ports = far_ports,
       is_bridge = has_capability(chassis, "Bridge") or has_capability(chassis, "Router"),
@@ -90,7 +98,9 @@ local function interfaces(value)
          table.sort(names)
          for _, name in ipairs(names) do
             for _, each in ipairs(list_of(t[name])) do
-               out[#out + 1] = type(each) == "table" and { name, each } or nil
+               if type(each) == "table" then
+                  out[#out + 1] = { name, each }
+               end
             end
          end
       end
@@ -138,7 +148,10 @@ local function of_table(src, at, out)
       elseif columns and line:find "^[%w./:-]+%s" and not line:find "^%-%-" then
          local row = {}
          for i, c in ipairs(columns) do
-            local stop = columns[i + 1] and columns[i + 1].from - 1 or #line
+            local stop = #line
+            if columns[i + 1] then
+               stop = columns[i + 1].from - 1
+            end
             row[c.name] = text_of(line:sub(c.from, stop):match "^%s*(.-)%s*$")
          end
          if row.LocalPort and not row.LocalPort:find "^Total" then
@@ -172,9 +185,12 @@ end
 
 -- The machine's own chassis, which `lldpcli show chassis` prints.
 local function own_chassis(own, value)
-   local chassis, name = chassis_of(type(value) == "table" and value.chassis or nil)
+   local chassis, name = chassis_of(tables.or_empty(value).chassis or nil)
    local address = switch_ports.told(chassis["mgmt-ip"])
-   return { address and { at = name or own, address = address } or nil }
+   if not address then
+      return {}
+   end
+   return { { at = name or own, address = address } }
 end
 
 --- Neighbours that a file tells of, or addresses.
@@ -190,8 +206,12 @@ function forms.read(src)
       return {}, {}, ports
    elseif type(v) ~= "table" then
       if not of_table(src, own, out) then
+         local what = "no object"
+         if v == nil then
+            what = err:gsub("[^ -~]", "?")
+         end
          src:fail(1, "%s, expected what `lldpcli show neighbors -f json`, NetQ or SONiC's `show " ..
-            "lldp table` prints", v == nil and (err:gsub("[^ -~]", "?")) or "no object")
+            "lldp table` prints", what)
       end
    elseif v.lldp ~= nil and type(list_of(v.lldp)[1]) == "table" and list_of(v.lldp)[1].hostname then
       of_netq(v.lldp, out)

@@ -81,8 +81,10 @@ local function back_of(st, row, far)
    local theirs = st.ports[far] or {}
    for _, p in ipairs(row.far_ports) do
       local back = theirs[p]
-      if back then
-         return known_as(st, back.far) == row.at and back or nil, back
+      if back and known_as(st, back.far) == row.at then
+         return back, back
+      elseif back then
+         return nil, back
       end
    end
    for _, p in ipairs(theirs.order or {}) do
@@ -116,7 +118,7 @@ local function add_cable(st, row, far)
          end
       end
    end
-   local port = back and back.port or row.far_ports[1]
+   local port = tables.or_empty(back).port or row.far_ports[1]
    if not port then
       row.src:note(row.line, "%s of %s leads to %s, at no port that is named: left out", row.port,
          row.at, far)
@@ -185,7 +187,7 @@ local function row_of_host(st, row)
       return
    end
    local back = back_of(st, row, far)
-   local port = back and back.port or row.far_ports[1]
+   local port = tables.or_empty(back).port or row.far_ports[1]
    if port then
       attach_host(st, row, row.at, row.port, far, port)
    end
@@ -243,8 +245,10 @@ local function add_addresses(st)
    local chosen = switch_ports.choose(list, fabric_ports(st.w), function(text)
       st.src:note(1, "%s", text)
    end)
-   st.w.addresses = #chosen > 0 and chosen or nil
-   st.w.routing = #chosen > 0 and #st.addresses > 0 and "ecmp" or nil
+   st.w.addresses, st.w.routing = tables.unless_empty(chosen), nil
+   if #chosen > 0 and #st.addresses > 0 then
+      st.w.routing = "ecmp"
+   end
 end
 
 --- Read it.
@@ -277,7 +281,11 @@ function lldp.read(src, opts)
    end
    for _, name in ipairs(st.order) do
       for _, port in ipairs(st.ports[name].order) do
-         (is_host(st, name) and row_of_host or row_of_switch)(st, st.ports[name][port])
+         if is_host(st, name) then
+            row_of_host(st, st.ports[name][port])
+         else
+            row_of_switch(st, st.ports[name][port])
+         end
       end
    end
    add_hosts(st)

@@ -38,8 +38,11 @@ end
 local function add_address(out, at, interface, list)
    local address = first_of(list)
    if address then
-      out[#out + 1] = { at = at, port = not is_loopback(interface) and interface or nil,
-         address = address }
+      local port
+      if not is_loopback(interface) then
+         port = interface
+      end
+      out[#out + 1] = { at = at, port = port, address = address }
    end
 end
 
@@ -49,9 +52,10 @@ end
 local function of_ip(at, value, out)
    for _, i in ipairs(value) do
       local list = {}
-      for _, a in ipairs(type(i) == "table" and type(i.addr_info) == "table" and i.addr_info
-         or {}) do
-         list[#list + 1] = type(a) == "table" and is_good(a["local"]) or nil
+      for _, a in ipairs(tables.or_empty(tables.or_empty(i).addr_info)) do
+         if type(a) == "table" then
+            list[#list + 1] = is_good(a["local"]) or nil
+         end
       end
       if type(i) == "table" and type(i.ifname) == "string" then
          add_address(out, at, i.ifname:match "^[^@]+" or "", list)
@@ -64,10 +68,12 @@ local SONIC = { "INTERFACE", "LOOPBACK_INTERFACE", "PORTCHANNEL_INTERFACE" }
 -- A bundle of one port is that port; which port of a larger one a packet came in by is not told.
 local function members_of(value)
    local of = {}
-   for key in pairs(type(value.PORTCHANNEL_MEMBER) == "table" and value.PORTCHANNEL_MEMBER or {}) do
+   for key in pairs(tables.or_empty(value.PORTCHANNEL_MEMBER)) do
       local bundle, port = tostring(key):match "^([^|]+)|([^|]+)$"
-      if bundle then
-         of[bundle] = of[bundle] == nil and port or false
+      if bundle and of[bundle] == nil then
+         of[bundle] = port
+      elseif bundle then
+         of[bundle] = false -- of several members
       end
    end
    return of
@@ -76,12 +82,14 @@ end
 -- config_db.json: { "INTERFACE": { "Ethernet0|10.0.0.0/31": {} }, … }
 local function of_config_db(at, value, out)
    local host = type(value.DEVICE_METADATA) == "table" and value.DEVICE_METADATA.localhost
-   at = type(host) == "table" and type(host.hostname) == "string" and host.hostname or at
+   if type(host) == "table" and type(host.hostname) == "string" then
+      at = host.hostname
+   end
    local members = members_of(value)
    for _, name in ipairs(SONIC) do
       local of, order = {}, {}
       local keys = {}
-      for key in pairs(type(value[name]) == "table" and value[name] or {}) do
+      for key in pairs(tables.or_empty(value[name])) do
          keys[#keys + 1] = tostring(key)
       end
       table.sort(keys)
@@ -146,9 +154,15 @@ end
 --- Addresses that a switch tells its neighbours, as lldpd writes them.
 -- @param value one text, a list of these, or of { value = text }
 function switch_ports.told(value)
-   local list = {}
-   for _, each in ipairs(type(value) == "table" and value[1] ~= nil and value or { value }) do
-      list[#list + 1] = is_good(type(each) == "table" and each.value or each)
+   local list, told = {}, value
+   if type(value) ~= "table" or value[1] == nil then
+      told = { value }
+   end
+   for _, each in ipairs(told) do
+      if type(each) == "table" then
+         each = each.value or each
+      end
+      list[#list + 1] = is_good(each)
    end
    return first_of(list)
 end
@@ -162,9 +176,13 @@ local function owners_of(list)
    for _, a in ipairs(list) do
       local o = of[a.address] or { switches = 0, ports = 0, at = {} }
       of[a.address] = o
-      o.switches = o.switches + (o.at[a.at] and 0 or 1)
+      if not o.at[a.at] then
+         o.switches = o.switches + 1
+      end
       o.at[a.at] = true
-      o.ports = o.ports + (a.port and 1 or 0)
+      if a.port then
+         o.ports = o.ports + 1
+      end
    end
    return of
 end
@@ -184,7 +202,9 @@ function switch_ports.choose(list, ports, note)
       elseif not a.port or o.ports > 1 or whole[a.at] == a.address then
          whole[a.at] = whole[a.at] or a.address
       else
-         own[name] = own[name] or ports[a.at][a.port] and a.address or nil
+         if ports[a.at][a.port] then
+            own[name] = own[name] or a.address
+         end
       end
    end
    for _, address in ipairs(tables.keys(shared)) do
@@ -194,7 +214,9 @@ function switch_ports.choose(list, ports, note)
       local is_whole = false
       for port in pairs(ports[switch]) do
          local address = own[switch .. "/" .. port]
-         out[#out + 1] = address and { name = switch .. "/" .. port, address = address } or nil
+         if address then
+            out[#out + 1] = { name = switch .. "/" .. port, address = address }
+         end
          is_whole = is_whole or not address
       end
       if is_whole and whole[switch] then

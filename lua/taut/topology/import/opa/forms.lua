@@ -3,6 +3,7 @@
 --
 -- Forms as the sources of opa-ff have them (opareport.c: ShowLinksReport, ShowLinkPortBriefSummary,
 -- ShowAllLIDReport; the scripts opaextractsellinks and opaextractlids).
+local report = require "taut.report"
 local source = require "taut.topology.import.source"
 local xml = require "taut.topology.import.xml"
 
@@ -69,13 +70,18 @@ function forms.xml(src, on)
    local path, texts, bytes, link, port, own = {}, nil, 0, nil, nil, {}
    local function finish_port(line)
       local p = port_of(src, line, own.NodeGUID, own.PortNum, own.NodeType, own.NodeDesc)
-      p.port_guid = own.PortGUID and guid_of(src, line, own.PortGUID) or nil
+      if own.PortGUID then
+         p.port_guid = guid_of(src, line, own.PortGUID) or nil
+      end
       return p
    end
    xml.read(src, {
       begins = function(line, name, attrs, depth)
          path[depth], path[depth + 1] = name, nil
-         texts, bytes = KEPT[name] and {} or nil, 0
+         texts, bytes = nil, 0
+         if KEPT[name] then
+            texts = {}
+         end
          if depth == 1 and name ~= "Report" then
             src:fail(line, "%s, expected the Report of opareport -x", quote(name))
          elseif name == "Link" then
@@ -120,6 +126,10 @@ end
 
 ---------------------------------------------------------------- text
 
+-- What XML calls the totals of a report.
+local TOTALS = { ["Links in Fabric"] = "LinkCount", ["Matching Links"] = "MatchingLinks",
+   ["Reported LID"] = "ReportedLIDCount" }
+
 local function split_words(src, line, text)
    local guid, number, kind, desc = text:match "^(0x%x+)%s+(%d+)%s+(%a+)%s*(.*)$"
    if guid then
@@ -147,8 +157,8 @@ function forms.text(src, on)
       elseif section == "link" and (rate or line:find "^%s*[%?a][%?n][%?y]%s+0x") then
          local port = split_words(src, n, rest or line:match "(0x.*)$")
          if first or not port then
-            src:fail(n, first and "a link before the other end of the one above" or
-               "%s, expected a rate, a GUID, a port, FI or SW, and a name", quote(line))
+            src:fail(n, report.text_if(first, "a link before the other end of the one above",
+               "%s, expected a rate, a GUID, a port, FI or SW, and a name"), quote(line))
          end
          first = { line = n, rate = rate, port = port }
       elseif section == "link" and back then
@@ -163,9 +173,8 @@ function forms.text(src, on)
          on.lid(n, lid, port or src:fail(n, "%s, expected a lid, a GUID, a port, FI or SW",
             quote(line)))
       elseif section and count then
-         on.total(n, what:find "Links in Fabric" and "LinkCount" or
-            what:find "Matching Links" and "MatchingLinks" or
-            what:find "Reported LID" and "ReportedLIDCount" or what, count)
+         on.total(n, TOTALS[what:match "Links in Fabric" or what:match "Matching Links"
+            or what:match "Reported LID"] or what, count)
       end
    end
    if first then

@@ -18,7 +18,10 @@ local function Bps_of(st, line, rate)
    if g and g > MOST_G then
       st.src:fail(line, "rate %s, expected at most %dg", quote(rate), MOST_G)
    end
-   return g and g > 0 and g * 1e9 / 8 or nil
+   if g and g > 0 then
+      return g * 1e9 / 8
+   end
+   return nil
 end
 
 local function element_of(st, port)
@@ -50,7 +53,10 @@ end
 
 -- An adapter has one port, and its node the GUID of that (Linux, the driver hfi1).
 local function port_guid(port)
-   return port.type == "ca" and (port.port_guid or port.guid) or nil
+   if port.type == "ca" then
+      return port.port_guid or port.guid
+   end
+   return nil
 end
 
 local function add_link(st, line, rate, here, there)

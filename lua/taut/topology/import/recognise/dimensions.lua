@@ -68,7 +68,7 @@ end
 local function meet_in_squares(graph, parent)
    local meets, squares, size, width = {}, {}, {}, #graph.edges + 1
    local function key_of(edge, other)
-      return edge < other and edge * width + other or other * width + edge
+      return math.min(edge, other) * width + math.max(edge, other)
    end
    local class = {}
    for i in ipairs(graph.edges) do
@@ -146,7 +146,10 @@ end
 
 --- Ports of an edge as a word that does not depend on its direction.
 local function port_word(port)
-   return port[1] < port[2] and port[1] .. "|" .. port[2] or port[2] .. "|" .. port[1]
+   if port[1] < port[2] then
+      return port[1] .. "|" .. port[2]
+   end
+   return port[2] .. "|" .. port[1]
 end
 
 --- By ports: links that leave and arrive at the same pair of ports everywhere are a dimension.

@@ -61,8 +61,11 @@ local function graph_of_group(fabric, list)
             local e = fabric.edge[r][s]
             for k = 1, e.cables do
                local p = e.ports[k]
-               w.cables[#w.cables + 1] = { a = i, b = j, a_port = e.a == r and p[1] or p[2],
-                  b_port = e.a == r and p[2] or p[1] }
+               local own, far = p[1], p[2]
+               if e.a ~= r then
+                  own, far = far, own
+               end
+               w.cables[#w.cables + 1] = { a = i, b = j, a_port = own, b_port = far }
             end
          end
       end
@@ -120,13 +123,16 @@ local function judge_groups(fabric, group, count)
    local misfits, shapes, odd = graph.misfits(), {}, 0
    for i, list in ipairs(lists) do
       local dims, found = local_shape(fabric, list)
-      shapes[i] = dims and table.concat(dims, "x") or "none"
+      shapes[i] = "none"
+      if dims then
+         shapes[i] = table.concat(dims, "x")
+      end
       if #list ~= usual then
          odd = odd + 1
          misfits.add("the group of %s has %d routers, others have %d",
             fabric.wiring.routers[list[1]].name, #list, usual)
       end
-      for _, m in ipairs(found and found.misfits or {}) do
+      for _, m in ipairs(tables.or_empty(found).misfits or {}) do
          misfits.add("%s", m)
       end
    end
@@ -139,7 +145,7 @@ local function judge_groups(fabric, group, count)
       end
    end
    local links, globals = links_between(fabric, group, count)
-   local missing = tables.sum(links, function(number) return number == 0 and 1 or 0 end)
+   local missing = tables.count(links, function(number) return number == 0 end)
    if shape == "none" or odd > 0.25 * count or missing > 0.1 * #links then
       return nil
    end
@@ -163,7 +169,7 @@ local function make_result(group, count, judged)
    local h_least, h_most = graph.range(judged.globals)
    local usual = graph.mode(judged.links)
    if least ~= most then
-      local odd = tables.sum(judged.links, function(length) return length ~= usual and 1 or 0 end)
+      local odd = tables.count(judged.links, function(length) return length ~= usual end)
       judged.misfits.add("%d of %d pairs of groups have other than %d links (%d to %d)", odd,
          #judged.links, usual, least, most)
    end

@@ -30,7 +30,10 @@ function graph.of(wiring)
       local e = edge_between(g, c.a, c.b)
       e.cables = e.cables + 1
       e.kind = e.kind or c.kind
-      e.ports[e.cables] = e.a == c.a and { c.a_port, c.b_port } or { c.b_port, c.a_port }
+      e.ports[e.cables] = { c.a_port, c.b_port }
+      if e.a ~= c.a then
+         e.ports[e.cables] = { c.b_port, c.a_port }
+      end
    end
    for r = 1, g.routers do
       table.sort(g.near[r])
@@ -88,7 +91,10 @@ function graph.mode(list)
          best = v
       end
    end
-   return best, best and count[best] or 0
+   if best == nil then
+      return nil, 0
+   end
+   return best, count[best]
 end
 
 --- A list of misfits that stays short: after 20, only their number.

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Says what kind of fabric a wiring is, where each router is in it, and what did not fit.
+local report = require "taut.report"
 local tables = require "taut.base.tables"
 local dragonfly = require "taut.topology.import.recognise.dragonfly"
 local graph = require "taut.topology.import.recognise.graph"
@@ -9,7 +10,10 @@ local levels = require "taut.topology.import.recognise.levels"
 local recognise = {}
 
 local function range_in_words(range)
-   return range[1] == range[2] and tostring(range[1]) or ("%d to %d"):format(range[1], range[2])
+   if range[1] == range[2] then
+      return tostring(range[1])
+   end
+   return ("%d to %d"):format(range[1], range[2])
 end
 
 local function irregular(misfits)
@@ -41,9 +45,11 @@ function recognise.kind(wiring)
       found = levels.find(g) or irregular {
          ("it falls into %d parts that nothing joins"):format(parts) }
    else
-      found = levels.find(g) or product.find(g) or dragonfly.find(g) or irregular {
-         g.routers < 4 and ("%d routers are too few to tell"):format(g.routers) or
-            "neither levels, nor rings, nor rows, nor groups explain its links" }
+      local why = "neither levels, nor rings, nor rows, nor groups explain its links"
+      if g.routers < 4 then
+         why = ("%d routers are too few to tell"):format(g.routers)
+      end
+      found = levels.find(g) or product.find(g) or dragonfly.find(g) or irregular { why }
    end
    local busy = {}
    for r = 1, g.routers do
@@ -52,11 +58,14 @@ function recognise.kind(wiring)
       end
    end
    found.routers, found.parts = g.routers, parts
-   found.nodes_per_router = #busy > 0 and { graph.range(busy) } or { 0, 0 }
+   found.nodes_per_router = { 0, 0 }
+   if #busy > 0 then
+      found.nodes_per_router = { graph.range(busy) }
+   end
    local least, most = table.unpack(found.nodes_per_router)
    if least ~= most and found.kind ~= "fattree" and found.kind ~= "irregular" then
       local usual = graph.mode(busy)
-      local odd = tables.sum(busy, function(length) return length ~= usual and 1 or 0 end)
+      local odd = tables.count(busy, function(length) return length ~= usual end)
       table.insert(found.misfits, ("%d of %d routers have other than %d nodes (%d to %d)"):format(
          odd, #busy, usual, least, most))
    end
@@ -66,7 +75,7 @@ end
 local words = {}
 
 local function of(range, thing)
-   return ("%s %s%s"):format(range_in_words(range), thing, range[2] == 1 and "" or "s")
+   return ("%s %s%s"):format(range_in_words(range), thing, report.text_if(range[2] ~= 1, "s"))
 end
 
 local LEVELS = 8 -- named; a chain of switches has thousands
@@ -87,7 +96,7 @@ function words.fattree(found)
       return "a single switch with " .. of(found.nodes_per_leaf, "node")
    end
    return ("%s tree of %d levels with %s switches (leaves first), %s and %s up on a leaf"):format(
-      found.regular and "fat" or "irregular fat", found.top + 1, levels_of(found.levels),
+      report.text_if(found.regular, "fat", "irregular fat"), found.top + 1, levels_of(found.levels),
       of(found.nodes_per_leaf, "node"), of(found.uplinks, "link"))
 end
 
@@ -103,8 +112,10 @@ words.mesh = grid_words "mesh"
 words.hyperx = grid_words "HyperX"
 
 function words.dragonfly(found)
-   local inside = #found.local_dims == 1 and "all joined" or
-      ("in rows and columns (%s)"):format(table.concat(found.local_dims, "x"))
+   local inside = "all joined"
+   if #found.local_dims ~= 1 then
+      inside = ("in rows and columns (%s)"):format(table.concat(found.local_dims, "x"))
+   end
    return ("dragonfly of %d groups of %d routers %s, %s between two groups, %s on a router"):format(
       found.groups, found.routers_per_group, inside, of(found.links_per_pair, "link"),
       of(found.nodes_per_router, "node"))

@@ -104,7 +104,10 @@ end
 local function best_levels(fabric, cables)
    local tried, count, best = {}, 0, nil
    for r = 0, fabric.routers do
-      local t = r > 0 and fabric.hosts[r] or 0
+      local t = 0
+      if r > 0 then
+         t = fabric.hosts[r] or 0
+      end
       if not tried[t] and count < 64 then
          tried[t], count = true, count + 1
          local level = levels_from(fabric, t)
@@ -165,7 +168,7 @@ local function say_uneven(what, lengths, list, misfits)
    local usual = graph.mode(list)
    local least, most = graph.range(list)
    if least ~= most then
-      local odd = tables.sum(list, function(value) return value ~= usual and 1 or 0 end)
+      local odd = tables.count(list, function(value) return value ~= usual end)
       misfits.add("%d of %d switches of level %d have other than %d %s (%d to %d)", odd, #list,
          lengths, usual, what, least, most)
    end

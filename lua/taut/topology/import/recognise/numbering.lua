@@ -10,7 +10,10 @@ local function walk_layers(joined, start, second)
    local seen = {}
    while at and not seen[at] do
       order[#order + 1], seen[at] = at, true
-      local next_one = #order == 1 and second or nil
+      local next_one
+      if #order == 1 then
+         next_one = second
+      end
       if not next_one then
          for _, m in ipairs(joined[at]) do
             if m ~= before and not seen[m] then
@@ -35,12 +38,20 @@ local function numbers_in(router)
    return list
 end
 
+-- The end of a loop that is for something only: 0, where it is not so.
+local function last_if(is_so, last)
+   if is_so then
+      return last
+   end
+   return 0
+end
+
 -- The field of the routers' names that numbers the layers: values layer → number from 0, field.
 local function by_names(graph, layer, joined, shape, taken)
    local first = numbers_in(graph.wiring.routers[1])
    for f = 1, #first do
       local value, least, good = {}, math.huge, not taken[f]
-      for r = 1, good and graph.routers or 0 do
+      for r = 1, last_if(good, graph.routers) do
          local v, l = numbers_in(graph.wiring.routers[r])[f], layer.part[r]
          if not v or value[l] and value[l] ~= v then
             good = false
@@ -49,13 +60,13 @@ local function by_names(graph, layer, joined, shape, taken)
          value[l], least = v, math.min(least, v)
       end
       local seen = {}
-      for l = 1, good and layer.count or 0 do
+      for l = 1, last_if(good, layer.count) do
          local v = value[l] - least
          good = good and v < layer.count and not seen[v]
          seen[v] = true
          value[l] = v
       end
-      for l = 1, good and shape ~= "complete" and layer.count or 0 do
+      for l = 1, last_if(good and shape ~= "complete", layer.count) do
          for _, m in ipairs(joined[l]) do
             local step = (value[m] - value[l]) % layer.count
             good = good and (step == 1 or step == layer.count - 1)
@@ -79,8 +90,13 @@ local function lowest_port(graph, dim_of, dim, layer)
          local e = graph.edge[r][s]
          if dim_of[e.index] == dim and layer.part[r] == layer.part[1] then
             for _, p in ipairs(e.ports) do
-               local own = e.a == r and p[1] or p[2]
-               local plus = own:find("+", 1, true) and -0.5 or 0
+               local own, plus = p[1], 0
+               if e.a ~= r then
+                  own = p[2]
+               end
+               if own:find("+", 1, true) then
+                  plus = -0.5
+               end
                if not best or port_number(own) + plus < best then
                   best, to = port_number(own) + plus, layer.part[s]
                end

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Is it a torus, a mesh or a HyperX, and which router is where?
+local report = require "taut.report"
 local tables = require "taut.base.tables"
 local dimensions = require "taut.topology.import.recognise.dimensions"
 local graph = require "taut.topology.import.recognise.graph"
@@ -78,7 +79,9 @@ local function shape_of(joined)
    for l = 1, n do
       complete = complete and #joined[l] == n - 1
       ring = ring and #joined[l] == 2
-      ends = ends + (#joined[l] == 1 and 1 or 0)
+      if #joined[l] == 1 then
+         ends = ends + 1
+      end
       if #joined[l] == 0 or #joined[l] > 2 and not complete then
          return nil
       end
@@ -89,8 +92,10 @@ local function shape_of(joined)
       return "complete"
    elseif ring then
       return "ring"
+   elseif ends == 2 then
+      return "line"
    end
-   return ends == 2 and "line" or nil
+   return nil
 end
 
 local function key_of(at)
@@ -126,7 +131,9 @@ local function mark_along(fabric, dims, dim, at_key, misfits, missing)
          at[dim] = m
          local s = at_key[key_of(at)]
          local e = s and s > r and fabric.edge[r][s]
-         expected = expected + (s and s > r and 1 or 0)
+         if s and s > r then
+            expected = expected + 1
+         end
          if e then
             e.fits, e.dim = true, dim
             counts[#counts + 1] = e.cables
@@ -203,7 +210,7 @@ local function kind_of(dims, ports_are_directions)
          return nil
       end
    end
-   return kind or (ports_are_directions and "torus" or "hyperx")
+   return kind or report.text_if(ports_are_directions, "torus", "hyperx")
 end
 
 -- A short ring whose links all use one pair of ports, one for each direction.

@@ -33,7 +33,9 @@ local LINES = {
 -- has none that it has "" or "(null)".
 local function as_shown(topology)
    for _, k in ipairs { "nodes", "switches" } do
-      topology[k] = topology[k] ~= "" and topology[k] ~= "(null)" and topology[k] or nil
+      if topology[k] == "" or topology[k] == "(null)" then
+         topology[k] = nil
+      end
    end
    if topology.level and topology.switches then
       topology.nodes = nil

@@ -4,6 +4,7 @@
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 
 local coordinates = {}
 
@@ -17,12 +18,13 @@ function coordinates.ask()
    local nodes, reply = {}, nil
    for line in pipe:lines() do -- a long list comes in several
       reply = json.decode(line)
-      local rows = reply and reply.nodes or {}
+      local rows = tables.or_empty(reply).nodes or {}
       table.move(rows, 1, #rows, #nodes + 1, nodes)
    end
    pipe:close()
    if not reply or not reply.ok then
-      return nil, "topology.from: " .. (reply and reply.error or "taut-slurm does not answer")
+      return nil, "topology.from: "
+         .. (tables.or_empty(reply).error or "taut-slurm does not answer")
    end
    return nodes
 end
@@ -33,7 +35,10 @@ local function decode_coordinates(node)
    for digit in (node.coord or ""):gmatch "[0-9A-Z]" do
       at[#at + 1] = math.tointeger(tonumber(digit, 36))
    end
-   return #at == 3 and #node.coord == 3 and at or nil
+   if #at == 3 and #node.coord == 3 then
+      return at
+   end
+   return nil
 end
 
 -- Ring lengths, and the most nodes of one router.

@@ -5,6 +5,7 @@
 -- Sources: slurm.conf(5) ("tux[000x333]" is the box between two corners) and src/common/select.c
 -- up to 18.08; the guide for Sun Constellation systems of Slurm 2.3 for four characters.  The
 -- letters of the prefix are lower case, so that it can be told from coordinates.
+local report = require "taut.report"
 local tables = require "taut.base.tables"
 local grammar = require "taut.topology.import.grammar"
 local grid = require "taut.topology.import.grid"
@@ -40,7 +41,7 @@ local DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 local function check_width(st, src, number, from, to)
    if #from ~= 3 and #from ~= 4 or to and #to ~= #from then
       src:fail(number, "coordinates %s, expected three characters, or four with a node's number",
-         quote(from .. (to and "x" .. to or "")))
+         quote(from .. report.text_with("x", to)))
    end
    if st.width and st.width ~= #from then
       src:fail(number, "coordinates of %d characters after some of %d, expected all alike", #from,

@@ -79,8 +79,13 @@ local function one_torus(made, node)
    for _, region in ipairs(list(src, node, at, "regions")) do
       local r = map(src, region, "a region", { name = true, anchor = true, dims = true,
          nodes = true })
-      local anchor = r.anchor and coordinates_of(src, r.anchor, "'anchor'", 0) or { 0, 0, 0 }
-      local box = r.dims and coordinates_of(src, r.dims, "'dims'") or dims
+      local anchor, box = { 0, 0, 0 }, dims
+      if r.anchor then
+         anchor = coordinates_of(src, r.anchor, "'anchor'", 0) or anchor
+      end
+      if r.dims then
+         box = coordinates_of(src, r.dims, "'dims'") or dims
+      end
       fill_box(made, region, made:expand(region.line, text(src, r, "nodes", region, "a region"),
          "nodes"), anchor, box, dims, router_at)
    end

@@ -3,6 +3,7 @@
 --
 -- topology.conf and topology.yaml say the same in two ways; both importers end here.  A file of
 -- Slurm's knows one parent per switch and no cables, so one cable stands for each pair.
+local report = require "taut.report"
 local source = require "taut.topology.import.source"
 local tables = require "taut.base.tables"
 local wiring = require "taut.topology.import.wiring"
@@ -115,7 +116,9 @@ local function leave_out_empty(made, switches)
       end
    end
    for _, s in ipairs(switches) do
-      kept[#kept + 1] = not s.is_empty and s or nil
+      if not s.is_empty then
+         kept[#kept + 1] = s
+      end
    end
    if #kept == 0 then
       made.src:fail(switches[1].line, "no switch leads to a node, expected one that has nodes")
@@ -146,7 +149,7 @@ local function say_islands(src, switches)
    if #roots > 1 then
       src:note(switches[1].line, "the file describes %d trees that nothing joins, below %s: " ..
          "no test, job or advice goes from one to another", #roots,
-         table.concat(roots, ", ", 1, math.min(#roots, 8)) .. (#roots > 8 and ", …" or ""))
+         table.concat(roots, ", ", 1, math.min(#roots, 8)) .. report.text_if(#roots > 8, ", …"))
    end
 end
 
@@ -173,7 +176,7 @@ function slurm_tree.tree(src, format, switches, opts)
       end
       for i, p in ipairs(s.parents or {}) do
          p.used = (p.used or 0) + 1
-         w:cable { a = s.index, a_port = "up" .. (i > 1 and i or ""), b = p.index,
+         w:cable { a = s.index, a_port = report.text_if(i > 1, "up" .. i, "up"), b = p.index,
             b_port = tostring(p.used) }
       end
       if s.parents and #s.parents > 1 then
@@ -243,7 +246,11 @@ function slurm_tree.rings(src, format, rings, opts)
          local r = w:router(ring.line, { name = ring.name .. "." .. i - 1 })
          w:node(ring.line, { name = name, rails = { { router = r, port = "node" } } })
       end
-      for i = 1, #names > 2 and #names or #names - 1 do
+      local last = #names
+      if last <= 2 then
+         last = last - 1 -- one cable between two
+      end
+      for i = 1, last do
          w:cable { a = first + i, a_port = "+", b = first + i % #names + 1, b_port = "-" }
       end
    end

@@ -49,8 +49,11 @@ function kinds.block(src, body, opts)
    if at.block_sizes then
       sizes = {}
       local node = at.block_sizes
-      for i, v in ipairs(node.type == "text" and { node } or
-         of_type(src, node, "list", "'block_sizes'")) do
+      local told = { node }
+      if node.type ~= "text" then
+         told = of_type(src, node, "list", "'block_sizes'")
+      end
+      for i, v in ipairs(told) do
          sizes[i] = whole(src, v, "a block size", 1000000)
       end
       if #sizes == 0 then
@@ -127,9 +130,11 @@ local function choose_topology(src, topologies, wanted)
    if wanted then
       return asked or src:fail(1, "no topology %s", quote(wanted))
    end
-   return default or #topologies == 1 and topologies[1] or
+   if not default and #topologies ~= 1 then
       src:fail(1, "%d topologies and none is cluster_default, expected --topology to say which",
          #topologies)
+   end
+   return default or topologies[1]
 end
 
 --- Read it.
@@ -142,8 +147,11 @@ function slurm_yaml.read(src, opts)
    if root.type == "map" then
       topologies = { root }
    elseif root.type ~= "list" or #root == 0 then
-      src:fail(root.line, "%s, expected a list of topologies", root.value and quote(root.value) or
-         "an empty list")
+      local what = "an empty list"
+      if root.value then
+         what = quote(root.value)
+      end
+      src:fail(root.line, "%s, expected a list of topologies", what)
    end
    local kind, names = {}, {}
    for _, t in ipairs(topologies) do

@@ -65,7 +65,10 @@ local FALSE = { n = true, no = true, f = true, ["false"] = true, off = true, nul
 --- A flag, in any of the spellings that Slurm takes for one (YAML 1.1, and numbers).
 -- @return true or false; nil where it is not one
 function yaml_fields.flag(node)
-   local word = node.type == "text" and node.value:lower() or nil
+   local word
+   if node.type == "text" then
+      word = node.value:lower()
+   end
    local number = tonumber(word)
    if number then
       return number ~= 0
