@@ -18,6 +18,7 @@ local slurm = require "taut.place.slurm"
 
 local choice = {}
 
+local NONE = {}
 local BIT = 0.1
 local LONG = 16 -- a piece of 1/LONG of all nodes is as good as a longer one
 local HARM = 2
@@ -31,7 +32,7 @@ local function harm_of(topo, pattern, candidate, options)
    local step, worst = pattern.compute / (1 - pattern.compute) * candidate.score.ideal_s
       + candidate.score.time_s, 0
    for comp, bytes in pairs(candidate.score.load or {}) do
-      local can = topo.capacity[comp] * (options.left and options.left[comp] or 1)
+      local can = topo.capacity[comp] * ((options.left or NONE)[comp] or 1)
       local others = options.background[comp]
       if others and can > 0 and step > 0 then
          worst = math.max(worst, bytes / step / can * others / can)

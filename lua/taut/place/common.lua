@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What the searches of all kinds of fabric share.
 local sets = require "taut.sets"
+local tables = require "taut.base.tables"
 
 local common = {}
 
@@ -106,7 +107,10 @@ function common.by_router(topo, free, options)
       memo.per_router ~= options.per_router then
       memo = { free = free, version = options.version, per_router = options.per_router }
       memo.on, memo.routers = list_by_router(topo, free, options.per_router)
-      m.memo = options.version and memo or nil
+      m.memo = nil
+      if options.version then
+         m.memo = memo
+      end
    end
    return memo.on, memo.routers
 end
@@ -127,10 +131,14 @@ function common.dense(topo, free, least, density, taken, part_of)
    end
    for _, n in ipairs(taken or {}) do
       local p = part_of(topo:router(n))
-      open[p] = free[n] and open[p] - 1 or open[p]
+      if free[n] then
+         open[p] = open[p] - 1
+      end
    end
    for p, n in pairs(open) do
-      sum = sum + (n >= least and n >= density * all[p] and n or 0)
+      if n >= least and n >= density * all[p] then
+         sum = sum + n
+      end
    end
    return sum
 end
@@ -149,11 +157,9 @@ function common.describe(topo, free, candidate)
    for r in pairs(used) do
       inside, candidate.used = inside + total[r], candidate.used + 1
       if on then
-         spare = spare + (on[r] and #on[r] or 0)
+         spare = spare + #(on[r] or {})
       else
-         for _, n in ipairs(free_nodes_on(topo, r)) do
-            spare = spare + (free[n] and 1 or 0)
-         end
+         spare = spare + tables.count(free_nodes_on(topo, r), function(node) return free[node] end)
       end
    end
    candidate.routers = nil
@@ -166,12 +172,26 @@ end
 -- @param on map router → array of free nodes
 -- @param routers array
 -- @return array of nodes, fewer where there are no more
-function common.fill(on, routers, count, evenly)
-   local list, out = table.move(routers, 1, #routers, 1, {}), {}
+--- Routers, those with the most free nodes first.
+-- @param on map router → its free nodes
+function common.fullest_first(on, routers)
+   local list = table.move(routers, 1, #routers, 1, {})
    table.sort(list, function(one, other)
-      return #on[one] ~= #on[other] and #on[one] > #on[other] or #on[one] == #on[other]
-         and one < other
+      return #on[one] > #on[other] or #on[one] == #on[other] and one < other
    end)
+   return list
+end
+
+--- The first and the last of a list; of one with a single thing that alone.
+function common.first_and_last(list)
+   if #list <= 1 then
+      return list
+   end
+   return { list[1], list[#list] }
+end
+
+function common.fill(on, routers, count, evenly)
+   local list, out = common.fullest_first(on, routers), {}
    if not evenly then
       for _, r in ipairs(list) do
          for _, n in ipairs(on[r]) do

@@ -3,6 +3,7 @@
 --
 -- Few groups make short ways, but two of them share few cables; which it is to be the score says,
 -- so that there are candidates of either sort.
+local report = require "taut.report"
 local tables = require "taut.base.tables"
 local common = require "taut.place.common"
 
@@ -27,8 +28,11 @@ local function groups_of(topo, free, options)
    for c, share in pairs(options.left or {}) do
       if topo:is_link(c) and share < 1 then
          local a, b = by[topo:group(topo:from(c))], by[topo:group(topo:to(c))]
-         for _, g in ipairs { a, b ~= a and b or nil } do
-            g.bad = g.bad + common.weight(share)
+         if a then
+            a.bad = a.bad + common.weight(share)
+         end
+         if a and b and b ~= a then
+            b.bad = b.bad + common.weight(share)
          end
       end
    end
@@ -46,7 +50,10 @@ local function even_shares(list, groups, count)
       local more = math.min(rest, list[i].free - take[i])
       take[i], rest = take[i] + more, rest - more
    end
-   return rest == 0 and take or nil
+   if rest == 0 then
+      return take
+   end
+   return nil
 end
 
 local function candidate(topo, free, options, on, list, take, evenly, words)
@@ -60,7 +67,8 @@ local function candidate(topo, free, options, on, list, take, evenly, words)
    end
    return common.describe(topo, free, { nodes = common.sorted(nodes, options), kind = "groups",
       cost = m,
-      shape = words:format(m) .. (evenly and ", all routers alike" or ", fullest routers first") })
+      shape = words:format(m)
+         .. report.text_if(evenly, ", all routers alike", ", fullest routers first") })
 end
 
 -- One group: the one with least to spare, and the one with most.
@@ -70,10 +78,9 @@ local function search_one_group(topo, free, count, options, on, list, out, take)
       if one.bad ~= other.bad then
          return one.bad < other.bad
       end
-      return one.free ~= other.free and one.free < other.free or one.free == other.free
-         and one.group < other.group
+      return one.free < other.free or one.free == other.free and one.group < other.group
    end)
-   for _, g in ipairs { fit[1], #fit > 1 and fit[#fit] or nil } do
+   for _, g in ipairs(common.first_and_last(fit)) do
       for _, evenly in ipairs { false, true } do
          take(out, candidate(topo, free, options, on, { g }, { count }, evenly,
             "group " .. g.group .. "%.0s"))
@@ -86,17 +93,23 @@ local function search_several_groups(topo, free, count, options, on, list, out, 
       if one.bad ~= other.bad then
          return one.bad < other.bad
       end
-      return one.free ~= other.free and one.free > other.free or one.free == other.free
-         and one.group < other.group
+      return one.free > other.free or one.free == other.free and one.group < other.group
    end)
    local least, room = 0, 0
    while room < count do
       least = least + 1
       room = room + list[least].free
    end
-   local done = {}
-   for i = 0, #out > 0 and 1 or #SPREADS do -- where one group does, more are hardly ever better
-      local m = math.max(2, i < #SPREADS and least + SPREADS[i + 1] or #list)
+   local done, last = {}, #SPREADS
+   if #out > 0 then
+      last = 1 -- where one group does, more are hardly ever better
+   end
+   for i = 0, last do
+      local m = #list
+      if i < #SPREADS then
+         m = least + SPREADS[i + 1]
+      end
+      m = math.max(2, m)
       local shared = m <= #list and not done[m] and even_shares(list, m, count)
       done[m] = true
       if shared then
@@ -113,8 +126,10 @@ local function alone_routers(topo, free)
    local _, total = common.routers(topo)
    local on, rest = common.by_router(topo, free, {}), {}
    for r, list in pairs(on) do
-      for _, n in ipairs(#list == total[r] and list or {}) do
-         rest[n] = true
+      if #list == total[r] then
+         for _, n in ipairs(list) do
+            rest[n] = true
+         end
       end
    end
    return rest
@@ -129,7 +144,10 @@ end
 
 --- See taut.place.
 function place.search(topo, free, count, options)
-   local usable = options.exclusive and alone_routers(topo, free) or free
+   local usable = free
+   if options.exclusive then
+      usable = alone_routers(topo, free)
+   end
    local list, on = groups_of(topo, usable, options)
    local out, take, room = {}, common.taker(), 0
    for _, g in ipairs(list) do

@@ -4,6 +4,7 @@
 -- A part is the leaves below one router of a level, or below several that have the same leaves.
 -- Where leaves have fewer ways up than nodes, a job does best on one leaf or thinly on many: there
 -- are candidates of both sorts, and the score decides.
+local report = require "taut.report"
 local tables = require "taut.base.tables"
 local common = require "taut.place.common"
 local islands = require "taut.topology.islands"
@@ -28,9 +29,14 @@ local function climb_level(topo, above, part)
       end
       table.sort(up)
       next_above[leaf], next_part[leaf] = up, up[1] or part[leaf]
-      level[#level + 1] = #up > 0 and leaf or nil
+      if #up > 0 then
+         level[#level + 1] = leaf
+      end
    end
-   return #level > 0 and next_above or nil, next_part
+   if #level == 0 then
+      return nil, next_part
+   end
+   return next_above, next_part
 end
 
 -- For each level from the leaves upwards, map leaf → number of its part.
@@ -45,7 +51,9 @@ local function parts_of(topo)
    local levels = { part }
    while above and #levels <= 8 do
       above, part = climb_level(topo, above, part)
-      levels[#levels + 1] = above and part or nil
+      if above then
+         levels[#levels + 1] = part
+      end
    end
    local all, island = {}, islands.of(topo).by_links
    for r in pairs(levels[1]) do
@@ -66,26 +74,25 @@ local function fitting_parts(level, on, routers, count)
       table.insert(by[p].routers, r)
    end
    for _, p in pairs(by) do
-      list[#list + 1] = p.free >= count and p or nil
+      if p.free >= count then
+         list[#list + 1] = p
+      end
    end
    table.sort(list, function(one, other)
-      return one.free ~= other.free and one.free < other.free or one.free == other.free
-         and one.part < other.part
+      return one.free < other.free or one.free == other.free and one.part < other.part
    end)
    return list
 end
 
 -- Leaves by best fit: the fullest ones, and at the end the smallest that holds what is left.
 local function best_fit(on, routers, count)
-   local list, out = table.move(routers, 1, #routers, 1, {}), {}
-   table.sort(list, function(one, other)
-      return #on[one] ~= #on[other] and #on[one] > #on[other] or #on[one] == #on[other]
-         and one < other
-   end)
+   local list, out = common.fullest_first(on, routers), {}
    while #out < count do
       local rest, pick = count - #out, 1
       for i, r in ipairs(list) do
-         pick = #on[r] >= rest and i or pick
+         if #on[r] >= rest then
+            pick = i
+         end
       end
       local r = table.remove(list, pick)
       table.move(on[r], 1, math.min(rest, #on[r]), #out + 1, out)
@@ -94,14 +101,18 @@ local function best_fit(on, routers, count)
 end
 
 local function nodes_in_words(count, part, whole)
-   return ("%d leaves of %s"):format(count, whole and "the whole tree" or "those below " .. part)
+   return ("%d leaves of %s"):format(count,
+      report.text_if(whole, "the whole tree", "those below " .. tostring(part)))
 end
 
 local function candidate(topo, free, options, part, nodes, cost)
    local c = common.describe(topo, free, { nodes = common.sorted(nodes, options), kind = "leaves",
       cost = cost })
-   c.shape = c.used == 1 and "leaf " .. topo.router_name[topo:router(nodes[1])]
-      or nodes_in_words(c.used, topo.router_name[part.part], part.part < 0)
+   if c.used == 1 then
+      c.shape = "leaf " .. topo.router_name[topo:router(nodes[1])]
+   else
+      c.shape = nodes_in_words(c.used, topo.router_name[part.part], part.part < 0)
+   end
    return c
 end
 
@@ -115,19 +126,24 @@ local function healthy_routers(topo, on, routers, left)
    local list = tables.filter(routers, function(router)
       return not bad[router] and #on[router] > 0
    end)
-   return #list < #routers and list or nil
+   if #list < #routers then
+      return list
+   end
+   return nil
 end
 
 local function search_in(topo, free, count, options, on, routers, out, take)
    local found = 0
    for i, level in ipairs(parts_of(topo)) do
       local fit = fitting_parts(level, on, routers, count)
-      for _, p in ipairs { fit[1], #fit > 1 and fit[#fit] or nil } do
+      for _, p in ipairs(common.first_and_last(fit)) do
          take(out, candidate(topo, free, options, p, best_fit(on, p.routers, count), i))
          take(out, candidate(topo, free, options, p, common.fill(on, p.routers, count, true),
             i + 0.5))
       end
-      found = found + (#fit > 0 and 1 or 0)
+      if #fit > 0 then
+         found = found + 1
+      end
       if found == 3 then
          return
       end

@@ -63,8 +63,7 @@ function place.search(topo, free, count, options)
       end
    end
    table.sort(found, function(one, other)
-      return one.hops ~= other.hops and one.hops < other.hops or one.hops == other.hops
-         and one.router < other.router
+      return one.hops < other.hops or one.hops == other.hops and one.router < other.router
    end)
    for i = 1, math.min(#found, options.grown or options.top) do
       local nodes = assert(s:grow(found[i].router, count, options.rank))

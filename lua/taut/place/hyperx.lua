@@ -61,7 +61,7 @@ local function pick_coordinates(topo, count_at, chosen, dim, wanted, at)
    end
    table.sort(list, function(one, other)
       local sa, sb = sum[one] or 0, sum[other] or 0
-      return sa ~= sb and sa > sb or sa == sb and one < other
+      return sa > sb or sa == sb and one < other
    end)
    for i = 1, wanted do
       set[list[i]] = true
@@ -93,7 +93,7 @@ local function box_of(topo, count_at, at, shape)
 end
 
 local function name_of(shape)
-   local long = tables.sum(shape, function(extent) return extent > 1 and 1 or 0 end)
+   local long = tables.count(shape, function(extent) return extent > 1 end)
    local words = { [0] = "router", "row", "plane" }
    return ("%s of %s routers"):format(words[long] or "box", table.concat(shape, "×"))
 end
@@ -110,8 +110,10 @@ local function count_routers(topo, on, options)
       end
    end
    for c, share in pairs(options.left or {}) do
-      for _, r in ipairs(topo:is_link(c) and share < 1 and { topo:from(c), topo:to(c) } or {}) do
-         count_at[r] = count_at[r] and math.min(count_at[r], 0.5)
+      if topo:is_link(c) and share < 1 then
+         for _, r in ipairs { topo:from(c), topo:to(c) } do
+            count_at[r] = count_at[r] and math.min(count_at[r], 0.5)
+         end
       end
    end
    return count_at, at, n

@@ -11,6 +11,7 @@
 --   cost       the search's own cheap measure, comparable within one answer
 local common = require "taut.place.common"
 local grown = require "taut.place.grown"
+local tables = require "taut.base.tables"
 local task = require "taut.base.task"
 
 local registry = {
@@ -44,7 +45,10 @@ local function strong_nodes(topo, free, count, left)
          rest[node], n = true, n + 1
       end
    end
-   return n >= count and rest or free
+   if n >= count then
+      return rest
+   end
+   return free
 end
 
 --- Fill in density, total and strangers of a candidate that is only nodes: its submesh is the
@@ -53,7 +57,8 @@ end
 function place.describe(topo, free, candidate, version)
    local name = registry[topo.kind_name]
    local module = name and require(name)
-   return (module and module.describe or common.describe)(topo, free, candidate, version)
+   local describe = module and module.describe or common.describe
+   return describe(topo, free, candidate, version)
 end
 
 --- Set `surface` of candidates that have none.
@@ -86,21 +91,29 @@ function place.search(topo, free, count, options)
    local usable = strong_nodes(topo, free, count, options.left)
    local name = registry[topo.kind_name]
    local found, take = {}, common.taker()
-   for _, c in ipairs(name and require(name).search(topo, usable, count, options) or {}) do
+   for _, c in ipairs(tables.or_empty(name and require(name).search(topo, usable, count,
+      options))) do
       take(found, c)
    end
    task.breathe()
    if not options.exclusive then
-      options.grown = name and 1 or nil
+      local version
+      if usable == free then
+         version = options.version
+      end
+      options.grown = nil
+      if name then
+         options.grown = 1
+      end
       for _, c in ipairs(grown.search(topo, usable, count, options)) do
          task.breathe()
-         take(found, place.describe(topo, free, c, usable == free and options.version or nil))
+         take(found, place.describe(topo, free, c, version))
       end
    end
-   if #found == 0 then
-      return nil, options.exclusive
-         and ("no submesh that is wholly free holds %d nodes"):format(count)
-         or ("no %d free nodes have routes between them"):format(count)
+   if #found == 0 and options.exclusive then
+      return nil, ("no submesh that is wholly free holds %d nodes"):format(count)
+   elseif #found == 0 then
+      return nil, ("no %d free nodes have routes between them"):format(count)
    end
    task.breathe()
    grown.surfaces(topo, usable, found, options)
@@ -117,8 +130,10 @@ end
 function place.dense(topo, free, least, density, taken, version)
    local name = registry[topo.kind_name]
    local module = name and require(name)
-   return module and module.dense and module.dense(topo, free, least, density, taken, version)
-      or nil
+   if not module or not module.dense then
+      return nil
+   end
+   return module.dense(topo, free, least, density, taken, version) or nil
 end
 
 return place

@@ -11,7 +11,10 @@
 local pieces = {}
 
 local function worth_of_run(length, long)
-   return length > 1 and length * math.log(math.min(length, long), 2) or 0
+   if length <= 1 then
+      return 0
+   end
+   return length * math.log(math.min(length, long), 2)
 end
 
 -- Map node → its piece, and where in it.
@@ -61,7 +64,10 @@ function pieces.loss(list, nodes, long)
    for _, p in ipairs(touched) do
       sum = sum + worth_of_run(p.count, long) - rest_of(p, taken[p], long)
    end
-   return #nodes > 0 and sum / #nodes or 0
+   if #nodes == 0 then
+      return 0
+   end
+   return sum / #nodes
 end
 
 local function part_of_piece(piece, from, count)

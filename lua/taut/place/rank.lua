@@ -21,7 +21,10 @@ local IMPROVED = 3       -- candidates that are improved
 
 -- Steps begin at the best ratio there is: steps that begin at 1 would tell 1.019 from 1.021.
 local function step_of(ratio, best)
-   return ratio == math.huge and math.huge or math.floor(math.log(ratio / best) / STEP + 1e-9)
+   if ratio == math.huge then
+      return ratio
+   end
+   return math.floor(math.log(ratio / best) / STEP + 1e-9)
 end
 
 -- The least time of some candidates, relative to the ideal one.
@@ -30,7 +33,10 @@ local function best_of(list)
    for _, c in ipairs(list) do
       best = math.min(best, c.score.ratio)
    end
-   return best < math.huge and math.max(best, 1e-9) or 1
+   if best == math.huge then
+      return 1
+   end
+   return math.max(best, 1e-9)
 end
 
 --- Is one candidate better than the other?  Both with their score.
@@ -58,7 +64,11 @@ end
 local function replace_node(nodes, index, node, order)
    local list = table.move(nodes, 1, #nodes, 1, {})
    list[index] = node
-   table.sort(list, order and function(one, other) return order[one] < order[other] end or nil)
+   if order then
+      table.sort(list, function(one, other) return order[one] < order[other] end)
+   else
+      table.sort(list)
+   end
    return list
 end
 
@@ -66,7 +76,11 @@ end
 local function exchange_nodes(topo, candidate, spare, pattern, options, left)
    local own = tables.set(candidate.nodes)
    for _, n in ipairs(spare) do
-      for i = 1, own[n] and 0 or #candidate.nodes do
+      local last = #candidate.nodes
+      if own[n] then
+         last = 0
+      end
+      for i = 1, last do
          if left.tries <= 0 then
             return nil
          end
@@ -89,8 +103,7 @@ local function by_distance(topo, free, candidate)
       list[#list + 1], hops[n] = n, topo:hops(candidate.nodes[1], n)
    end
    table.sort(list, function(one, other)
-      return hops[one] ~= hops[other] and hops[one] < hops[other] or hops[one] == hops[other]
-         and one < other
+      return hops[one] < hops[other] or hops[one] == hops[other] and one < other
    end)
    return list
 end
@@ -126,13 +139,18 @@ function rank.sort(topo, list, pattern, options, free, redo)
       if ideal < (options.top or math.huge) then
          task.breathe()
          c.score = score.evaluate(topo, c.nodes, pattern, options)
-         ideal = ideal + (c.score.ratio <= GOOD and 1 or 0)
+         if c.score.ratio <= GOOD then
+            ideal = ideal + 1
+         end
          kept[#kept + 1] = c
       end
    end
    list = kept
    sort_by_score(list)
-   local tries = free and math.min(MOST_TRIES, WORK // #topo.components) or 0
+   local tries = 0
+   if free then
+      tries = math.min(MOST_TRIES, WORK // #topo.components)
+   end
    for i = 1, math.min(IMPROVED, #list) do
       if tries >= 16 and #list[i].nodes > 1 then
          list[i] = improve_candidate(topo, list[i], free, pattern, options, tries // IMPROVED, redo)
@@ -147,16 +165,20 @@ end
 -- @param pattern pattern of `count` ranks
 -- @return array of candidates with score, the best first; or nil and why there is none
 function rank.best(topo, free, count, pattern, options)
-   local near = pattern.steps[1] and pattern.steps[1].kind == "pairs"
-   local found, err = place.search(topo, free, count,
-      setmetatable({ measure = near and "near" or nil }, { __index = options }))
+   local own = {}
+   if pattern.steps[1] and pattern.steps[1].kind == "pairs" then
+      own.measure = "near"
+   end
+   local found, err = place.search(topo, free, count, setmetatable(own, { __index = options }))
    if not found then
       return nil, err
    end
    task.breathe()
-   local may_exchange = not options.exclusive and not options.per_router
-   return rank.sort(topo, found, pattern, options, may_exchange and free or nil,
-      function(nodes, candidate)
+   local spare
+   if not options.exclusive and not options.per_router then
+      spare = free -- for exchanges
+   end
+   return rank.sort(topo, found, pattern, options, spare, function(nodes, candidate)
       local set = place.describe(topo, free, { nodes = nodes, kind = "set" }, options.version)
       set.shape, set.exchanged = set.box or candidate.shape, true
       return set

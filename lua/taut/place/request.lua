@@ -4,6 +4,7 @@
 local features = require "taut.place.features"
 local hostlist = require "taut.hostlist"
 local pattern = require "taut.place.pattern"
+local report = require "taut.report"
 local tables = require "taut.base.tables"
 
 local request = {}
@@ -22,8 +23,11 @@ end
 local function range_of(args)
    local count, most = args.count or args.min, args.max or args.count
    if not is_whole(count, 1) or not is_whole(most, 1) or count > most then
-      return nil, ("-N: expected a number of nodes or a range such as 32-64, got %s"):format(
-         count == most and tostring(count) or tostring(count) .. "-" .. tostring(most))
+      local got = tostring(count)
+      if count ~= most then
+         got = got .. "-" .. tostring(most)
+      end
+      return nil, "-N: expected a number of nodes or a range such as 32-64, got " .. got
    end
    return count, most
 end
@@ -34,7 +38,8 @@ local function check_sizes(topo, args)
       return nil, most
    elseif count > #topo.nodes then
       return nil, ("-N: expected a number of nodes from 1 to %d, which is all there are%s, got %d")
-         :format(#topo.nodes, topo.fabric and " on fabric " .. topo.fabric.name or "", count)
+         :format(#topo.nodes, report.text_with(" on fabric ", topo.fabric and topo.fabric.name),
+         count)
    end
    return count, math.min(most, #topo.nodes)
 end
@@ -45,7 +50,7 @@ end
 -- @param may_lack nodes of other fabrics are left out; else they are wrong
 -- @return array, or nil and which name is wrong
 function request.numbers(topo, list, what, may_lack)
-   local machine = topo.fabric and topo.fabric.machine or topo
+   local machine = tables.or_empty(topo.fabric).machine or topo
    local names, err = hostlist.expand(list, #machine.nodes)
    if not names then
       return nil, ("%s: %s"):format(what, err)
@@ -128,13 +133,13 @@ local function available(advice, args, soon)
    for n in pairs(advice.view.free) do
       set[n] = true
    end
-   for n in pairs(args.reservation and advice.view.reserved or {}) do
+   for n in pairs(tables.or_empty(args.reservation and advice.view.reserved)) do
       set[n] = true
    end
-   for n in pairs(args.off and advice.view.asleep or {}) do
+   for n in pairs(tables.or_empty(args.off and advice.view.asleep)) do
       set[n] = true
    end
-   for n, time in pairs(soon and advice.view:ending() or {}) do
+   for n, time in pairs(tables.or_empty(soon and advice.view:ending())) do
       set[n] = set[n] or time <= soon or nil
    end
    return set
@@ -178,7 +183,7 @@ local function narrow_nodes(advice, args, count, steps, soon)
       end
    end
    if usable < count then
-      words[#words + 1] = soon and "free soon enough" or "free"
+      words[#words + 1] = report.text_if(soon, "free soon enough", "free")
       return nil, too_few(count, table.concat(words, ", "), usable)
    end
    return set
@@ -212,7 +217,10 @@ local function check_options(args)
 end
 
 local function error_unless(ok, err)
-   return not ok and err or nil
+   if ok then
+      return nil
+   end
+   return err
 end
 
 local function bad_list(args, name)
@@ -220,21 +228,36 @@ local function bad_list(args, name)
       return nil
    end
    local ok, err = hostlist.expand(args[name], NAMES_MAX)
-   return not ok and ("--%s: %s"):format(name, err) or nil
+   if ok then
+      return nil
+   end
+   return ("--%s: %s"):format(name, err)
+end
+
+local function bad_job(args)
+   if not args.job or is_whole(args.job, 1) then
+      return nil
+   end
+   return "--job: expected a number of a job, got " .. tostring(args.job)
 end
 
 --- What is wrong with a request on any machine: `taut advise` says so before it asks.
 -- @param args as for request.check; without a count where a job or nodes to compare say it
 -- @return nil, or what is wrong
 function request.wrong(args)
-   return check_options(args)
-      or (args.count or args.min) and error_unless(range_of(args))
-      or args.job and not is_whole(args.job, 1) and "--job: expected a number of a job, got " ..
-         tostring(args.job)
-      or args.features and error_unless(features.parse(args.features))
-      or bad_list(args, "exclude") or bad_list(args, "compare")
-      or args.pattern and error_unless(pattern.motif(args.pattern))
-      or nil
+   local err = check_options(args)
+   if not err and (args.count or args.min) then
+      err = error_unless(range_of(args))
+   end
+   err = err or bad_job(args)
+   if not err and args.features then
+      err = error_unless(features.parse(args.features))
+   end
+   err = err or bad_list(args, "exclude") or bad_list(args, "compare")
+   if not err and args.pattern then
+      err = error_unless(pattern.motif(args.pattern))
+   end
+   return err or nil
 end
 
 --- Look at a request.
@@ -250,12 +273,12 @@ function request.check(advice, args, now)
    local count, most
    if not err then
       count, most = check_sizes(advice.topo, args)
-      err = not count and most or nil
+      err = error_unless(count, most)
    end
    local spec = not err and (args.pattern or "all-to-all")
    if spec then
       local P, why = advice.patterns:make(spec, count)
-      err = not P and why or nil
+      err = error_unless(P, why)
    end
    local steps
    if not err then
@@ -264,14 +287,17 @@ function request.check(advice, args, now)
    if not steps then
       return nil, err
    end
-   local soon = args.start == "soon" and now + 60 * (args.within or WITHIN_MIN) or nil
+   local soon
+   if args.start == "soon" then
+      soon = now + 60 * (args.within or WITHIN_MIN)
+   end
    local free
    free, err = narrow_nodes(advice, args, count, steps, soon)
    if not free then
       return nil, err
    end
    return { count = count, most = most, spec = spec, free = free, soon = soon,
-      top = args.top or 5, exclusive = args.exclusive and true or nil,
+      top = args.top or 5, exclusive = not not args.exclusive or nil,
       per_router = args.per_router }
 end
 

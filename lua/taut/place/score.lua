@@ -33,7 +33,10 @@ end
 
 -- An empty map says nothing; told so, the C side need not go through all components.
 local function nil_if_empty(map)
-   return map and next(map) and map or nil
+   if map and next(map) then
+      return map
+   end
+   return nil
 end
 
 -- Where rates are fair to every message: as far as there are not too many.
@@ -43,8 +46,10 @@ local function add_fair(scored, model, nodes, pattern)
       scored.fair_error = mean
       return
    end
-   scored.fair = { time_s = last, mean_s = mean,
-      ratio = scored.ideal_s > 0 and last / scored.ideal_s or 1 }
+   scored.fair = { time_s = last, mean_s = mean, ratio = 1 }
+   if scored.ideal_s > 0 then
+      scored.fair.ratio = last / scored.ideal_s
+   end
 end
 
 --- How long a pattern takes on some nodes.
@@ -71,10 +76,19 @@ function score.evaluate(topo, nodes, pattern, options)
    local f = flow_of(topo)
    f:found(nil_if_empty(options.left), nil_if_empty(options.background))
    local s = assert(f:time(nodes, pattern_of(pattern)))
-   s.ratio = s.ideal_s > 0 and s.time_s / s.ideal_s or s.lost > 0 and math.huge or 1
+   s.ratio = 1
+   if s.ideal_s > 0 then
+      s.ratio = s.time_s / s.ideal_s
+   elseif s.lost > 0 then
+      s.ratio = math.huge
+   end
    s.job_ratio = pattern.compute + (1 - pattern.compute) * s.ratio
-   s.load = options.load and f:load(options.load) or nil
-   s.hops_max = options.hops and f:hops(nodes) or nil
+   if options.load then
+      s.load = f:load(options.load)
+   end
+   if options.hops then
+      s.hops_max = (f:hops(nodes))
+   end
    if options.fair then
       add_fair(s, f, nodes, pattern)
    end

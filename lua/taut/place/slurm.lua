@@ -75,7 +75,10 @@ local function runs_of(order, free, weight)
       if not free[n] then
          run = nil
       else
-         local w = weight and weight[n] or 1
+         local w = 1
+         if weight then
+            w = weight[n] or w
+         end
          if not run or run.weight ~= w then
             task.breathe()
             run = { nodes = {}, count = 0, weight = w }
@@ -148,7 +151,10 @@ local function take_in_turn(leaves, count)
       end
       k = k + 1
    end
-   return #out == count and out or nil
+   if #out == count then
+      return out
+   end
+   return nil
 end
 
 local function in_a_tree(options, free, count)
@@ -185,7 +191,9 @@ function slurm.pieces(free, options)
    if options.switches and #options.switches > 0 then
       for _, s in ipairs(fill_switches(options, free)) do
          s.is_whole = true
-         list[#list + 1] = s.level == 0 and s.count > 0 and s or nil
+         if s.level == 0 and s.count > 0 then
+            list[#list + 1] = s
+         end
       end
       return list
    end
@@ -203,8 +211,11 @@ end
 --   kept, to be thrown away when that changes
 -- @return array of nodes in the order of the table, or nil where it would not start the job
 function slurm.choice(free, count, options)
-   local nodes = (options.switches and #options.switches > 0 and in_a_tree or on_a_line)(options,
-      free, count)
+   local choose = on_a_line
+   if options.switches and #options.switches > 0 then
+      choose = in_a_tree
+   end
+   local nodes = choose(options, free, count)
    if nodes and options.rank then
       table.sort(nodes, function(one, other) return options.rank[one] < options.rank[other] end)
    end

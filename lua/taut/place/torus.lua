@@ -51,7 +51,11 @@ local function bad_cables(topo, left)
          local kind = topo:kind(c)
          local weight = common.weight(share)
          worst = math.max(worst, weight)
-         list[#list + 1] = kind:sub(2) == "-" and topo:to(c) or topo:from(c)
+         if kind:sub(2) == "-" then
+            list[#list + 1] = topo:to(c)
+         else
+            list[#list + 1] = topo:from(c)
+         end
          list[#list + 1] = LETTERS:find(kind:sub(1, 1), 1, true)
          list[#list + 1] = weight
       end
@@ -80,7 +84,11 @@ local function time_of(topo, kept, box, count, worst)
    for d, e in ipairs(box.extent) do
       local ring = topo.wrap[d] and e == topo.dims[d] and e > 2
       if e > 1 then
-         local flows = count * count * e / ((ring and 8 or 4) * box.volume)
+         local ways = 4
+         if ring then
+            ways = 8
+         end
+         local flows = count * count * e / (ways * box.volume)
          most = math.max(most, flows / kept.capacity[LETTERS:sub(d, d)])
       end
    end
@@ -135,11 +143,18 @@ function place.search(topo, free, count, options)
    local found = k.boxes:search(count, ROOM, options.exclusive or false)
    rate_of(topo, k, found, count, worst)
    local take, out = common.taker(options), {}
-   for _, field in ipairs(options.measure == "near" and { "near", "cost" } or { "cost", "near" }) do
+   local function take_best(field, most)
       table.sort(found, sort_by(field))
-      for i = 1, math.min(#found, field == "cost" and options.top or options.top // 2) do
+      for i = 1, math.min(#found, most) do
          take(out, candidate(k, found[i], count, options))
       end
+   end
+   if options.measure == "near" then
+      take_best("near", options.top // 2)
+      take_best("cost", options.top)
+   else
+      take_best("cost", options.top)
+      take_best("near", options.top // 2)
    end
    return out
 end
@@ -149,7 +164,9 @@ end
 local function run_of(seen, len, wraps)
    local first, last
    for x = 0, len - 1 do
-      first, last = seen[x] and (first or x) or first, seen[x] and x or last
+      if seen[x] then
+         first, last = first or x, x
+      end
    end
    if not wraps then
       return first, last - first + 1

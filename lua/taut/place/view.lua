@@ -19,11 +19,13 @@ end
 local function take_node(self, name)
    local n = self.topo.node_id[name]
    local record = self.cluster.nodes[name]
-   if n then
-      self.free[n] = record and self.cluster:is_free(name) and not record.reserved
-         and not record.silent or nil
-      self.asleep[n] = record and self.cluster:is_asleep(name) and not record.reserved or nil
-      self.reserved[n] = record and record.reserved and self.cluster:is_free(name) or nil
+   if n and record then
+      local is_free = self.cluster:is_free(name)
+      self.free[n] = is_free and not record.reserved and not record.silent or nil
+      self.asleep[n] = self.cluster:is_asleep(name) and not record.reserved or nil
+      self.reserved[n] = record.reserved and is_free or nil
+   elseif n then
+      self.free[n], self.asleep[n], self.reserved[n] = nil, nil, nil
    end
 end
 
@@ -102,8 +104,11 @@ function View:ending()
    end
    self.ends = {}
    for _, job in pairs(self.cluster.seen_running) do
-      for _, name in ipairs(job["end"] and job["end"] > 0 and
-         hostlist.expand(job.nodes or "", 1 << 20) or {}) do
+      local names = {}
+      if job["end"] and job["end"] > 0 then
+         names = hostlist.expand(job.nodes or "", 1 << 20) or names
+      end
+      for _, name in ipairs(names) do
          local n, record = self.topo.node_id[name], self.cluster.nodes[name]
          if n and record and is_open(record) and not record.maint and not record.reserved then
             self.ends[n] = math.max(self.ends[n] or 0, job["end"])

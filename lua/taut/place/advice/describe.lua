@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- A set of nodes in words and numbers.
+local report = require "taut.report"
 local tables = require "taut.base.tables"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
@@ -53,8 +54,8 @@ local function ill_components(scene, candidate)
    end
    for _, list in ipairs { crossed, near } do
       table.sort(list, function(one, other)
-         return one.left ~= other.left and one.left < other.left or one.left == other.left and
-            one.component < other.component
+         return one.left < other.left
+            or one.left == other.left and one.component < other.component
       end)
    end
    return crossed, near
@@ -86,15 +87,20 @@ local function start_of(scene, candidate)
 end
 
 local function number_or_nil(value)
-   return value and value < math.huge and value or nil
+   if value and value < math.huge then
+      return value
+   end
+   return nil
 end
 
 -- Where rates are max-min fair: ratio, and share of the time after which a message has arrived on
 -- average; of all steps where no message has to be sent, nothing.
 local function fair_rates(candidate)
    local f = candidate.score.fair
-   return f and f.time_s > 0 and f.time_s < math.huge and
-      { ratio = f.ratio, mean = f.mean_s / f.time_s } or nil
+   if f and f.time_s > 0 and f.time_s < math.huge then
+      return { ratio = f.ratio, mean = f.mean_s / f.time_s }
+   end
+   return nil
 end
 
 --- Names of a candidate's nodes, as a host list.
@@ -111,7 +117,7 @@ function describe.row(scene, candidate, own)
    local crossed, near = ill_components(scene, candidate)
    local row = { nodelist = describe.nodelist(scene, candidate), at = candidate.at,
       extent = candidate.extent,
-      shape = candidate.shape .. (candidate.exchanged and ", nodes exchanged" or ""),
+      shape = candidate.shape .. report.text_if(candidate.exchanged, ", nodes exchanged"),
          density = candidate.density,
       strangers = candidate.strangers, routers = candidate.used, surface = candidate.surface,
       score = number_or_nil(candidate.score.ratio), job_ratio =

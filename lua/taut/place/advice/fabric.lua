@@ -32,7 +32,10 @@ function fabric.update(advice)
 end
 
 local function text_or_nil(value)
-   return type(value) == "string" and value or nil
+   if type(value) == "string" then
+      return value
+   end
+   return nil
 end
 
 -- Nodes that a request may be about: those of its partitions, or all; or those that are named.
@@ -73,9 +76,12 @@ end
 -- @param fn function(a, or of several fabrics a of one, with `fabric`, `topo` and `view`)
 -- @return what fn does, of the first where it returns nothing; or nil and what was expected
 function fabric.on(advice, args, fn)
+   local count -- others' words
+   if math.type(args.count) == "integer" then
+      count = args.count
+   end
    args = { fabric = args.fabric, nodes = text_or_nil(args.nodes),
-      partition = text_or_nil(args.partition),
-      count = math.type(args.count) == "integer" and args.count or nil } -- others' words
+      partition = text_or_nil(args.partition), count = count }
    if not advice.topo.fabrics then
       if args.fabric ~= nil then
          return nil, "--fabric: this machine has one topology, and no 'fabrics'"
@@ -102,7 +108,10 @@ end
 
 --- A map by component of the machine as the fabric counts them.
 function fabric.own(advice, map)
-   return advice.fabric and advice.fabric.machine:for_part(advice.fabric, map) or map
+   if advice.fabric then
+      return advice.fabric.machine:for_part(advice.fabric, map) or map
+   end
+   return map
 end
 
 return fabric

@@ -11,7 +11,10 @@ local MOST = 1 << 15 -- messages: fair rates are found in one go, and tautd has 
 -- Messages of a pattern, in all steps that differ.
 local function count_messages(pattern)
    return tables.sum(pattern.steps, function(step)
-      return step.kind == "pairs" and #step.src or pattern.ranks * (pattern.ranks - 1)
+      if step.kind == "pairs" then
+         return #step.src
+      end
+      return pattern.ranks * (pattern.ranks - 1)
    end)
 end
 

@@ -18,6 +18,7 @@ local predict = require "taut.place.advice.predict"
 local request = require "taut.place.request"
 local score = require "taut.place.score"
 local search = require "taut.place.advice.search"
+local tables = require "taut.base.tables"
 local task = require "taut.base.task"
 local worth = require "taut.place.advice.worth"
 local verdicts = require "taut.report.verdicts"
@@ -31,12 +32,12 @@ Advice.__index = Advice
 function Advice:left()
    local map = {}
    for c, k in self.diagnosis:each() do
-      local left = k.hard and k.hard.left or 1
+      local left = tables.or_empty(k.hard).left or 1
       if verdicts.is_verdict(k.state) then
          left = math.min(left, k.left or 0)
       elseif k.state == "suspect" then
          local run = self.diagnosis:run(c)
-         left = math.min(left, #run > 0 and run[#run].ratio or 0.99)
+         left = math.min(left, tables.or_empty(run[#run]).ratio or 0.99)
       end
       if left < 1 then
          map[c] = math.max(left, 0)
@@ -56,7 +57,9 @@ local function answer_of(cluster, result)
       task.breathe()
       out.candidates[i] = describe.row(result.s, c, result.slurm)
    end
-   out.slurm = result.slurm and describe.row(result.s, result.slurm) or nil
+   if result.slurm then
+      out.slurm = describe.row(result.s, result.slurm)
+   end
    out.worth, out.sentence = worth.of(result)
    return out
 end
@@ -76,9 +79,12 @@ local function of_job(cluster, args)
          end
          return setmetatable({ min = j.num_nodes, max = most,
             pattern = args.pattern or said and said.comm,
-            partition = (j.partition or "") ~= "" and j.partition or nil, exclude = j.excluded,
+            partition = tables.unless_blank(j.partition), exclude = j.excluded,
             features = j.features, reservation = j.reservation }, { __index = function(_, k)
-               return k ~= "count" and args[k] or nil
+               if k == "count" then
+                  return nil
+               end
+               return args[k] or nil
             end })
       end
    end
@@ -94,6 +100,10 @@ end
 -- @param what for messages
 -- @return row of describe, or nil and what is wrong with the list
 function Advice.look_at(_, scene, list, what)
+   local shape = "where Slurm would start it"
+   if what then
+      shape = "the set given"
+   end
    local nodes, err = request.numbers(scene.topo, list, what or "Slurm's answer")
    if not nodes then
       return nil, err
@@ -102,7 +112,7 @@ function Advice.look_at(_, scene, list, what)
          scene.count, #nodes)
    end
    table.sort(nodes, function(one, other) return scene.rank[one] < scene.rank[other] end)
-   local c = describe.set(scene, nodes, what and "the set given" or "where Slurm would start it")
+   local c = describe.set(scene, nodes, shape)
    c.score = score.evaluate(scene.topo, nodes, scene.P, scene)
    return describe.row(scene, c, nil)
 end

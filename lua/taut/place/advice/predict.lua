@@ -25,14 +25,19 @@ end
 
 local function time_ratio(advice, traffic, nodes)
    local s = score.evaluate(advice.topo, nodes, traffic, { left = advice:left() })
-   return s.lost == 0 and s.ratio < math.huge and s.ratio or nil
+   if s.lost == 0 and s.ratio < math.huge then
+      return s.ratio
+   end
+   return nil
 end
 
 -- What Slurm would have taken of a partition's free nodes and the job's own.
 local function slurms_choice(advice, nodes, partition)
    local members, free = advice.view:partition(partition), {}
    for n in pairs(advice.view.free) do
-      free[n] = members and members[n] or nil
+      if members then
+         free[n] = members[n]
+      end
    end
    for _, n in ipairs(nodes) do
       free[n] = true
@@ -53,7 +58,10 @@ function predict.of(advice, job, comm)
    local others = P and slurms_choice(advice, nodes, job.partition)
    local got = others and time_ratio(advice, P, nodes)
    local without = got and time_ratio(advice, P, others)
-   return without and { got = got, without = without } or nil
+   if not without then
+      return nil
+   end
+   return { got = got, without = without }
 end
 
 return predict

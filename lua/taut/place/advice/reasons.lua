@@ -36,8 +36,7 @@ local function runs_in(topo, nodes, dim)
       table.remove(runs, 1)
    end
    table.sort(runs, function(one, other)
-      return #one.nodes ~= #other.nodes and #one.nodes > #other.nodes or #one.nodes == #other.nodes
-         and one.first < other.first
+      return #one.nodes > #other.nodes or #one.nodes == #other.nodes and one.first < other.first
    end)
    return runs
 end
@@ -46,8 +45,10 @@ end
 local function hops_apart(topo, dim, run, other)
    local len = topo.dims[dim]
    local up, down = (other.first - run.last) % len, (run.first - other.last) % len
-   return topo.wrap[dim] and math.min(up, down) or math.max(other.first - run.last,
-      run.first - other.last)
+   if topo.wrap[dim] then
+      return math.min(up, down)
+   end
+   return math.max(other.first - run.last, run.first - other.last)
 end
 
 local function names_of(topo, nodes)
@@ -62,16 +63,23 @@ end
 -- In a torus: who lies away from the rest, in the dimension where that is worst.
 local function stragglers(topo, nodes)
    local worst, text = 2, nil
-   for d = 1, topo.dims and #nodes > 1 and #nodes <= 4096 and #topo.dims or 0 do
+   if #nodes <= 1 or #nodes > 4096 then
+      return nil
+   end
+   for d = 1, #(topo.dims or {}) do
       local runs = runs_in(topo, nodes, d)
-      local other = runs[2]
-      local far = other and hops_apart(topo, d, runs[1], other) or 0
+      local other, far = runs[2], 0
+      if other then
+         far = hops_apart(topo, d, runs[1], other)
+      end
       if far > worst then
          worst = far
          local names = names_of(topo, other.nodes)
-         text = ("%s %s %d hops from the others along %s"):format(#names <= 60 and names or
-            report.count(#other.nodes, "node"), #other.nodes == 1 and "sits" or "sit", far,
-            ("XYZABC"):sub(d, d))
+         if #names > 60 then
+            names = report.count(#other.nodes, "node")
+         end
+         text = ("%s %s %d hops from the others along %s"):format(names,
+            report.text_if(#other.nodes == 1, "sits", "sit"), far, ("XYZABC"):sub(d, d))
       end
    end
    return text
@@ -81,13 +89,18 @@ end
 local function count_parts(topo, candidate)
    local seen, n = {}, 0
    for _, node in ipairs(candidate.nodes) do
-      local g = topo.group and topo:group(topo:router(node)) or topo:router(node)
-      n, seen[g] = n + (seen[g] and 0 or 1), true
+      local g = topo:router(node)
+      if topo.group then
+         g = topo:group(g) or g
+      end
+      if not seen[g] then
+         n, seen[g] = n + 1, true
+      end
    end
    if topo.group then
       return ("it lies in %s"):format(report.count(n, "group"))
    elseif topo.level_of then
-      return ("it lies on %s"):format(n == 1 and "one leaf" or n .. " leaves")
+      return ("it lies on %s"):format(report.text_if(n == 1, "one leaf", n .. " leaves"))
    end
    return ("it lies on %s"):format(report.count(n, "router"))
 end
@@ -95,7 +108,10 @@ end
 local function component_in_words(scene, comp)
    local topo = scene.topo
    local c = topo.component_id[comp]
-   return topo:is_link(c) and ("%s link %s"):format(topo:kind(c), comp) or comp
+   if topo:is_link(c) then
+      return ("%s link %s"):format(topo:kind(c), comp)
+   end
+   return comp
 end
 
 local function list_ill(scene, list, verb)
@@ -109,7 +125,10 @@ local function list_ill(scene, list, verb)
    if #list > NAMED then
       out[#out + 1] = ("%d more"):format(#list - NAMED)
    end
-   return #out > 0 and ("%s %s"):format(table.concat(out, ", "), verb) or nil
+   if #out == 0 then
+      return nil
+   end
+   return ("%s %s"):format(table.concat(out, ", "), verb)
 end
 
 --- @param scene scene
@@ -136,12 +155,12 @@ function reasons.of(scene, candidate, row, own)
    if not scene.topo.dims then
       add_reason(count_parts(scene.topo, candidate))
    end
-   add_reason(("density %.2f"):format(row.density) .. (row.strangers > 0
-      and (", %s inside not free")
-      :format(report.count(row.strangers, "node")) or ", no other jobs inside"))
-   if row.mean_hops then
-      add_reason(("%.1f hops on average"):format(row.mean_hops) .. (row.max_hops and
-         (", %d at most"):format(row.max_hops) or ""))
+   add_reason(("density %.2f, %s"):format(row.density, report.text_if(row.strangers > 0,
+      report.count(row.strangers, "node") .. " inside not free", "no other jobs inside")))
+   if row.mean_hops and row.max_hops then
+      add_reason(("%.1f hops on average, %d at most"):format(row.mean_hops, row.max_hops))
+   elseif row.mean_hops then
+      add_reason(("%.1f hops on average"):format(row.mean_hops))
    end
    if row.slowest and row.score and row.score > 1.005 then
       add_reason(("bottleneck %s"):format(component_in_words(scene, row.slowest)))

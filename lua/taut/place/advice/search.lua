@@ -17,10 +17,17 @@ local search = {}
 local PARTITIONS_MAX = 16 -- of one request
 local SMALLER = 1.25 -- fewer nodes are better where more make communication so much slower
 
+local function nil_if_empty(map)
+   if next(map) then
+      return map
+   end
+   return nil
+end
+
 -- Components whose load is of interest: those that are not well, and those that others use.
 local function looked_at(left, background)
    if not background then
-      return next(left) and left or nil
+      return nil_if_empty(left)
    end
    local set = {}
    for _, map in ipairs { left, background } do
@@ -41,7 +48,7 @@ local function scene_of(advice, req, count)
    end
    local background = fabric.own(advice, (advice.profiles:background()))
    local left = advice:left()
-   background = next(background) and background or nil
+   background = nil_if_empty(background)
    return { topo = advice.topo, view = advice.view, free = req.free, count = count, P = P,
       soon = req.soon,
       left = left, background = background, rank = advice.view.rank, hops = true,
@@ -51,10 +58,12 @@ end
 --- What place/slurm.lua is to know.
 -- @param free the nodes it may choose from
 function search.line_of(advice, free)
-   local config = advice.cluster.config or {}
+   local config, memo = advice.cluster.config or {}, nil
+   if free == advice.view.free then
+      memo = advice.view.runs
+   end
    return { order = advice.view.order, rank = advice.view.rank,
-      memo = free == advice.view.free and advice.view.runs or nil,
-         switches = advice.view:switches(),
+      memo = memo, switches = advice.view:switches(),
       dragonfly = (config.topology_param or ""):lower():find("dragonfly", 1, true) ~= nil }
 end
 
@@ -82,7 +91,10 @@ local function of_count(advice, req, count)
    end
    local found
    s.top, s.exclusive, s.per_router = req.top, req.exclusive, req.per_router
-   s.version = req.free == advice.view.free and advice.view.version or nil
+   s.version = nil
+   if req.free == advice.view.free then
+      s.version = advice.view.version
+   end
    found, err = rank.best(advice.topo, req.free, count, s.P, s)
    if not found then
       return nil, err

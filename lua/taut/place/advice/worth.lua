@@ -19,8 +19,11 @@ end
 -- @return boolean, and a sentence about it
 function worth.of(result)
    local best, own, P = result.found[1], result.slurm, result.s.P
-   local who = P.compute > 0 and ("with %d %% of its time in computation the job takes"):format(
-      math.floor(P.compute * 100 + 0.5)) or "its communication takes"
+   local who = "its communication takes"
+   if P.compute > 0 then
+      who = ("with %d %% of its time in computation the job takes"):format(
+         math.floor(P.compute * 100 + 0.5))
+   end
    if not own then
       return true, "Slurm would not start it now"
    end
@@ -30,8 +33,10 @@ function worth.of(result)
    elseif gain == math.huge then
       return true, "what Slurm would take has no routes between all of its nodes"
    elseif gain < WORTH then
-      local much = gain > 1.001 and ("only %.1f %% longer"):format((gain - 1) * 100)
-         or "no longer"
+      local much = "no longer"
+      if gain > 1.001 then
+         much = ("only %.1f %% longer"):format((gain - 1) * 100)
+      end
       return false, ("not worth waiting for: %s %s on what Slurm would take"):format(who, much)
    end
    return true, ("%s %.2f times as long on what Slurm would take"):format(who, gain)

@@ -33,7 +33,10 @@ function all_reduce_rd.steps(ranks, options)
       steps[1] = pairs_step(options.bytes, even, odd)
    end
    local function rank_of(index) -- of those that take part, from 0
-      return index < extra and odd[index + 1] or index + extra + 1
+      if index < extra then
+         return odd[index + 1]
+      end
+      return index + extra + 1
    end
    local bit = 1
    while bit < power do

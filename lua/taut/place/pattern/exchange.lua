@@ -10,7 +10,10 @@ local MOST_RANKS = 2048
 local function exchange_step(ranks, number, bytes, by_xor)
    local src, dst = {}, {}
    for i = 0, ranks - 1 do
-      src[i + 1], dst[i + 1] = i + 1, (by_xor and i ~ number or (i + number) % ranks) + 1
+      src[i + 1], dst[i + 1] = i + 1, (i + number) % ranks + 1
+      if by_xor then
+         dst[i + 1] = (i ~ number) + 1
+      end
    end
    return { src = src, dst = dst, bytes = bytes, waits = "all" }
 end

@@ -10,8 +10,10 @@ local MOST_DIMS = 6
 
 -- Lengths whose product is `ranks`, none above `most`: the least sum, so the nearest to a cube.
 local function best_split(ranks, dims, most, known)
-   if dims == 1 then
-      return ranks <= most and { ranks } or nil
+   if dims == 1 and ranks <= most then
+      return { ranks }
+   elseif dims == 1 then
+      return nil
    end
    local key = (ranks << 24 | most) * MOST_DIMS + dims
    if known[key] ~= nil then
@@ -120,7 +122,8 @@ function grid.faces(dims)
    local list = {}
    for d = 1, dims do
       for _, step in ipairs { 1, -1 } do
-         local offset = tables.fill(1, dims, function(dim) return dim == d and step or 0 end)
+         local offset = tables.fill(1, dims, function() return 0 end)
+         offset[d] = step
          list[#list + 1] = offset
       end
    end
@@ -134,7 +137,9 @@ function grid.around()
    for i = 0, 26 do
       local o = { i // 9 - 1, i // 3 % 3 - 1, i % 3 - 1 }
       o.far = math.abs(o[1]) + math.abs(o[2]) + math.abs(o[3])
-      list[#list + 1] = o.far > 0 and o or nil
+      if o.far > 0 then
+         list[#list + 1] = o
+      end
    end
    return list
 end

@@ -99,6 +99,14 @@ function pattern.read(spec)
    return matrix_file.read(s)
 end
 
+-- The size of a message that nobody has given; nil where a pattern has none, or its own.
+local function usual_bytes(name, module)
+   if name == "matrix" or module.sized then
+      return nil
+   end
+   return BYTES
+end
+
 local function build_pattern(name, ranks, given, data)
    local module = require(registry[name])
    local o, err = params.check(name, module.takes, given)
@@ -109,7 +117,7 @@ local function build_pattern(name, ranks, given, data)
       return nil, ("pattern %s: %d messages in one step, expected at most %d"):format(name,
          ranks * module.messages, MOST_PAIRS)
    end
-   o.bytes, o.data = o.bytes or name ~= "matrix" and not module.sized and BYTES or nil, data
+   o.bytes, o.data = o.bytes or usual_bytes(name, module), data
    local steps, grid = module.steps(ranks, o)
    if not steps then
       return nil, ("pattern %s: %s"):format(name, grid)
@@ -200,14 +208,16 @@ function pattern.motif(spec)
    end
    local given = {}
    for k, v in pairs(s) do
-      given[k] = k ~= "name" and k ~= "data" and v or nil
+      if k ~= "name" and k ~= "data" then
+         given[k] = v or nil
+      end
    end
    local o
    o, err = params.check(s.name, module.takes, given)
    if not o then
       return nil, err
    end
-   o.bytes, o.data = o.bytes or s.name ~= "matrix" and not module.sized and BYTES or nil, s.data
+   o.bytes, o.data = o.bytes or usual_bytes(s.name, module), s.data
    return { name = s.name, shape = module.shape or "any", dims = module.dims, options = o,
       compute = o.compute or 0, phases = function(ranks)
          local phases, why = (module.phases or function(...)

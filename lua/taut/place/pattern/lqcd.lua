@@ -20,7 +20,11 @@ local function prime_factors(number)
          table.insert(list, 1, f)
          number = number // f
       end
-      f = f * f > number and number or f + 1
+      if f * f > number then
+         f = number -- which is prime
+      else
+         f = f + 1
+      end
    end
    return list -- the largest first
 end
@@ -31,7 +35,9 @@ local function cut_lattice(count, lattice)
    for _, f in ipairs(prime_factors(count)) do
       local longest = 4
       for d = 3, 1, -1 do
-         longest = piece[d] > piece[longest] and d or longest
+         if piece[d] > piece[longest] then
+            longest = d
+         end
       end
       ranks[longest], piece[longest] = ranks[longest] * f, piece[longest] / f
    end

@@ -50,9 +50,11 @@ function matrix.steps(ranks, options)
       return nil, err
    end
    local per = options.per_node or 1
-   if d.ranks ~= ranks * per then
-      return nil, ("%d ranks%s are asked for, the matrix has %d"):format(ranks * per,
-         per > 1 and (" (%d on each of %d nodes)"):format(per, ranks) or "", d.ranks)
+   if d.ranks ~= ranks * per and per > 1 then
+      return nil, ("%d ranks (%d on each of %d nodes) are asked for, the matrix has %d"):format(
+         ranks * per, per, ranks, d.ranks)
+   elseif d.ranks ~= ranks * per then
+      return nil, ("%d ranks are asked for, the matrix has %d"):format(ranks * per, d.ranks)
    end
    local src, dst, bytes = d.src, d.dst, d.bytes
    if per > 1 then

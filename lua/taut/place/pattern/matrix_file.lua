@@ -6,6 +6,7 @@
 --   sparse  lines "SRC DST BYTES", ranks from 0, in any order; a line that repeats a pair adds to
 --           it.  Every rank up to the highest must stand in some line: one that says nothing to
 --           nobody needs "5 5 0", so that a file that lost lines is noticed.
+local report = require "taut.report"
 local tables = require "taut.base.tables"
 local matrix_file = {}
 
@@ -31,7 +32,7 @@ local function lines_of(file)
          elseif is_over then
             local line = rest:sub(at)
             rest, at = "", 1
-            return #line > 0 and line or nil
+            return tables.unless_blank(line)
          end
          rest, at = rest:sub(at), 1
          if #rest > MOST_LINE then
@@ -49,7 +50,10 @@ end
 
 local function quote_text(text)
    local word = text:gsub("%c", "?")
-   return #word > 40 and word:sub(1, 40) .. "…" or word
+   if #word > 40 then
+      return word:sub(1, 40) .. "…"
+   end
+   return word
 end
 
 local function bytes_of(text)
@@ -57,14 +61,20 @@ local function bytes_of(text)
       return nil
    end
    local v = tonumber(text)
-   return v and v <= MOST_BYTES and v or nil
+   if v and v <= MOST_BYTES then
+      return v
+   end
+   return nil
 end
 
 local EXPECTED = ("expected a number of bytes from 0 to %.0e"):format(MOST_BYTES)
 
 local function rank_of(text)
    local r = text:find "^%d%d?%d?%d?%d?%d?%d?$" and math.tointeger(tonumber(text))
-   return r and r < MOST_RANKS and r or nil
+   if r and r < MOST_RANKS then
+      return r
+   end
+   return nil
 end
 
 local function add_message(data, src, dst, bytes)
@@ -127,8 +137,12 @@ local function sparse_row(data, line)
    end
    local src, dst, bytes = rank_of(a), rank_of(b), bytes_of(v)
    if not src or not dst then
+      local wrong = a
+      if src then
+         wrong = b
+      end
       return nil, ("expected ranks from 0 to %d, got '%s'"):format(MOST_RANKS - 1,
-         quote_text(src and b or a))
+         quote_text(wrong))
    elseif not bytes then
       return nil, ("%s, got '%s'"):format(EXPECTED, quote_text(v))
    end
@@ -155,8 +169,11 @@ local function missing_cells(data)
       if is_hole and not first then
          first = r
       elseif not is_hole and first then
-         list[#list + 1] = first == r - 1 and tostring(first) or ("%d-%d"):format(first, r - 1)
-         first = nil
+         local hole = tostring(first)
+         if first < r - 1 then
+            hole = ("%d-%d"):format(first, r - 1)
+         end
+         list[#list + 1], first = hole, nil
       end
    end
    return list
@@ -167,7 +184,10 @@ local function sparse_end(data)
    if #list == 0 then
       return true
    end
-   local more = #list > MOST_HOLES and (" and %d more"):format(#list - MOST_HOLES) or ""
+   local more = ""
+   if #list > MOST_HOLES then
+      more = (" and %d more"):format(#list - MOST_HOLES)
+   end
    return nil, ("no line for rank %s%s of %d (one that is silent needs a line such as '%s %s 0')")
       :format(table.concat(list, ", ", 1, math.min(#list, MOST_HOLES)), more, data.ranks,
          list[1]:match "^%d+", list[1]:match "^%d+")
@@ -192,7 +212,9 @@ local function parse_file(file, path, format)
          break
       end
       if not line:find "^%s*$" and not line:find "^%s*#" then
-         format = format or line:find(",", 1, true) and "csv" or "sparse"
+         if not format then
+            format = report.text_if(line:find(",", 1, true), "csv", "sparse")
+         end
          local ok
          ok, err = formats[format].row(d, line)
          if not ok then

@@ -33,8 +33,11 @@ end
 
 local function steps_of(phases)
    return tables.map(phases, function(phase)
-      return phase.src and { kind = "pairs", src = phase.src, dst = phase.dst,
-         bytes = phase.bytes, times = phase.times or 1 } or pairs_of(phase)
+      if not phase.src then
+         return pairs_of(phase)
+      end
+      return { kind = "pairs", src = phase.src, dst = phase.dst, bytes = phase.bytes,
+         times = phase.times or 1 }
    end)
 end
 
@@ -56,7 +59,12 @@ end
 
 -- Coordinates that stand for all others of a dimension: both ends and one between.
 local function some_coordinates(len)
-   return len == 1 and { 0 } or len == 2 and { 0, 1 } or { 0, 1, len - 1 }
+   if len == 1 then
+      return { 0 }
+   elseif len == 2 then
+      return { 0, 1 }
+   end
+   return { 0, 1, len - 1 }
 end
 
 -- Bytes and messages of the rank at some coordinates.
@@ -80,7 +88,10 @@ local function most_of_pairs(phase)
    local out, into, most = {}, {}, 0
    for i, a in ipairs(phase.src) do
       local b = phase.dst[i]
-      local bytes = type(phase.bytes) == "table" and phase.bytes[i] or phase.bytes
+      local bytes = phase.bytes
+      if type(bytes) == "table" then
+         bytes = bytes[i] or bytes
+      end
       out[a], into[b] = (out[a] or 0) + bytes, (into[b] or 0) + bytes
       most = math.max(most, out[a], into[b])
    end

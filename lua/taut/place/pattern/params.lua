@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What can be said about a pattern: "bytes=1M,compute=0.3".
 local grid = require "taut.place.pattern.grid"
+local tables = require "taut.base.tables"
 
 local params = {}
 
@@ -55,12 +56,15 @@ local function parse_lengths(value)
    if type(value) == "string" then
       return grid.parse(value)
    end
-   for _, len in ipairs(type(value) == "table" and value or { false }) do
+   for _, len in ipairs(tables.or_empty(value)) do
       if math.type(len) ~= "integer" or len < 1 or len > 1 << 20 then
          return nil, "expected an array of lengths"
       end
    end
-   return #value > 0 and value or nil, "expected an array of lengths"
+   if type(value) ~= "table" or #value == 0 then
+      return nil, "expected an array of lengths"
+   end
+   return value
 end
 
 --- Every parameter there is: { read = function(v) → value or nil, err }.

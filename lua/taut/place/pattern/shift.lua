@@ -7,8 +7,10 @@ local shift = { takes = { "bytes", "by" } }
 -- @param options { bytes =, by = places (default 1) }
 function shift.steps(ranks, options)
    local src, dst, by = {}, {}, (options.by or 1) % ranks
-   for i = 1, by > 0 and ranks or 0 do
-      src[i], dst[i] = i, (i - 1 + by) % ranks + 1
+   if by > 0 then
+      for i = 1, ranks do
+         src[i], dst[i] = i, (i - 1 + by) % ranks + 1
+      end
    end
    return { { kind = "pairs", src = src, dst = dst, bytes = options.bytes, times = 1 } }
 end

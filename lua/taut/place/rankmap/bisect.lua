@@ -43,7 +43,12 @@ function bisect.map(job)
       end
       local axis = boxes.longest(nodes, node_at, node_axes)
       local of_ranks = boxes.longest(ranks, rank_at, #grid, function(along_axis)
-         return along[along_axis] == axis and SAME or along[along_axis] and OTHER or 1
+         if along[along_axis] == axis then
+            return SAME
+         elseif along[along_axis] then
+            return OTHER
+         end
+         return 1
       end)
       local with = { table.unpack(along, 1, #grid) }
       with[of_ranks] = with[of_ranks] or axis

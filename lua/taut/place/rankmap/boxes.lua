@@ -21,7 +21,9 @@ function boxes.longest(places, at, axes, near)
    local best, most = 1, -1
    for axis = 1, axes do
       local e = extent_along(places, at, axis)
-      e = near and e * near(axis) or e
+      if near then
+         e = e * near(axis)
+      end
       if e > most then
          best, most = axis, e
       end

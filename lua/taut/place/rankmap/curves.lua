@@ -22,9 +22,11 @@ function curves.map(job)
       local nodes = only_wanted(o.nodes, job.per_node)
       if #nodes == #job.nodes then
          list[#list + 1] = { name = o.name, about = o.about, order = fill.blocks(job, nodes) }
-         list[#list + 1] = ranks and { name = o.name .. "+boxes",
-            about = "boxes of ranks, nodes: " .. o.about, order = fill.blocks(job, nodes, ranks) }
-            or nil
+         if ranks then
+            list[#list + 1] = { name = o.name .. "+boxes",
+               about = "boxes of ranks, nodes: " .. o.about,
+               order = fill.blocks(job, nodes, ranks) }
+         end
       end
    end
    return list

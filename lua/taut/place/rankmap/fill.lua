@@ -11,7 +11,11 @@ function fill.blocks(job, nodes, ranks)
    local order, next_rank = {}, 1
    for _, n in ipairs(nodes) do
       for _ = 1, job.per_node[n] do
-         order[ranks and ranks[next_rank] or next_rank] = n
+         local rank = next_rank
+         if ranks then
+            rank = ranks[next_rank] or rank
+         end
+         order[rank] = n
          next_rank = next_rank + 1
       end
    end

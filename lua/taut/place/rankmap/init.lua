@@ -32,7 +32,7 @@ function rankmap.spread(ranks, nodes)
       return nil, ("%d ranks on %d nodes: expected at least one for each node"):format(ranks, nodes)
    end
    local per = tables.fill(1, nodes, function(index)
-      return ranks // nodes + (index <= ranks % nodes and 1 or 0)
+      return ranks // nodes + tables.one_if(index <= ranks % nodes)
    end)
    return per
 end
@@ -113,11 +113,16 @@ function rankmap.search(job)
    end
    local best = tried[1]
    for _, t in ipairs(tried) do
-      best = is_better(t, best) and t or best
+      if is_better(t, best) then
+         best = t
+      end
    end
-   local was, is = tried[1].time_s, best.time_s
+   local was, is, gain = tried[1].time_s, best.time_s, 1
+   if was ~= is then
+      gain = was / is
+   end
    return { best = best, block = tried[1], tried = tried, skipped = skipped,
-      gain = was == is and 1 or was / is }
+      gain = gain }
 end
 
 return rankmap

@@ -30,9 +30,15 @@ local function graph_of(pattern)
       end
       for k, a in ipairs(s.src) do
          local b = s.dst[k]
-         local bytes = (type(s.bytes) == "table" and s.bytes[k] or s.bytes) * s.times
+         local bytes = s.bytes
+         if type(bytes) == "table" then
+            bytes = bytes[k]
+         end
+         bytes = bytes * s.times
          if a ~= b and bytes > 0 then
-            pairs_n = pairs_n + (edges[a][b] and 0 or 1)
+            if not edges[a][b] then
+               pairs_n = pairs_n + 1
+            end
             edges[a][b] = (edges[a][b] or 0) + bytes
             edges[b][a] = (edges[b][a] or 0) + bytes
          end
@@ -101,7 +107,10 @@ local function write_target(file, job, nodes)
       local row = {}
       for k = 1, i - 1 do
          local hops = job.topo:hops(nodes[i], nodes[k])
-         row[k] = hops < math.huge and hops + 1 or 1000
+         row[k] = 1000
+         if hops < math.huge then
+            row[k] = hops + 1
+         end
       end
       file:write(table.concat(row, " "), "\n")
    end
@@ -125,7 +134,11 @@ local function read_map(name, ranks, nodes)
       return nil, err
    end
    local order, count = {}, f:read("n")
-   for _ = 1, count == ranks and ranks or 0 do
+   local last = 0
+   if count == ranks then
+      last = ranks
+   end
+   for _ = 1, last do
       local r, n = f:read("n", "n")
       if not r or not nodes[(n or -1) + 1] or r < 0 or r >= ranks then
          break
@@ -152,10 +165,12 @@ local function run_scotch(job, edges, nodes, files)
    local program = job.scotch or "scotch_gmap"
    local done, _, status = os.execute(("timeout %d %s %s %s %s -b0.01 -Cf >/dev/null 2>&1"):format(
       SECONDS, quoted(program), quoted(files[1]), quoted(files[2]), quoted(files[3])))
-   if not done then
-      return nil, status == 127 and program .. " is not installed" or status == 124 and
-         ("%s took longer than %d s"):format(program, SECONDS) or
-         ("%s ended with status %s"):format(program, tostring(status))
+   if not done and status == 127 then
+      return nil, program .. " is not installed"
+   elseif not done and status == 124 then
+      return nil, ("%s took longer than %d s"):format(program, SECONDS)
+   elseif not done then
+      return nil, ("%s ended with status %s"):format(program, tostring(status))
    end
    return read_map(files[3], job.P.ranks, nodes)
 end
@@ -170,7 +185,9 @@ local function even_out(job, order)
    end
    for r, n in ipairs(order) do
       room[n] = room[n] - 1
-      homeless[#homeless + 1] = room[n] < 0 and r or nil
+      if room[n] < 0 then
+         homeless[#homeless + 1] = r
+      end
    end
    for _, r in ipairs(homeless) do
       local best, near

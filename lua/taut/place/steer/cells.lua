@@ -48,7 +48,7 @@ local function has_feature(node, feature)
 end
 
 local function is_allowed(self)
-   local params = self.cluster.config and self.cluster.config.scheduler_parameters or ""
+   local params = tables.or_empty(self.cluster.config).scheduler_parameters or ""
    return params:find("ignore_prefer_validation", 1, true) ~= nil
 end
 
@@ -65,15 +65,17 @@ function Cells:prefer(size)
       for _, name in ipairs(cell.names) do
          local node = self.cluster.nodes[name]
          known = known and (not node or has_feature(node, cell.feature))
-         usable = usable + (self.cluster:is_usable(name) and 1 or 0)
+         usable = usable + tables.one_if(self.cluster:is_usable(name))
       end
       if known and usable == size and length + #cell.feature + 1 <= MOST_TEXT then
          names[#names + 1] = cell.feature
          length = length + #cell.feature + 1
       end
    end
-   return #names > 0 and { nodes = size, features = "[" .. table.concat(names, "|") .. "]" }
-      or nil
+   if #names == 0 then
+      return nil
+   end
+   return { nodes = size, features = "[" .. table.concat(names, "|") .. "]" }
 end
 
 local function give_feature(self, names, feature, wanted, step)
@@ -96,8 +98,12 @@ local function next_wrong(self, wanted)
    local names, feature = {}, nil
    for name, node in pairs(self.cluster.nodes) do
       local want = wanted(name)
-      local wrong = want == "" and (node.features or ""):find("taut_cell_", 1, true)
-         or want ~= "" and not has_feature(node, want)
+      local wrong
+      if want == "" then
+         wrong = (node.features or ""):find("taut_cell_", 1, true)
+      else
+         wrong = not has_feature(node, want)
+      end
       if wrong and (not feature or feature == want) and #names < CHUNK then
          names[#names + 1], feature = name, want
       end
@@ -130,7 +136,7 @@ function Cells:keep(size)
       return
    end
    local of = cut_into_cells(self, size).of
-   next_step(self, function(name) return of[name] and of[name].feature or "" end)
+   next_step(self, function(name) return tables.or_empty(of[name]).feature or "" end)
 end
 
 --- Take the features away again.

@@ -42,8 +42,7 @@ local function is_touched(steered)
 end
 
 local function decode_mark(row)
-   local s = json.decode(row.steered or "")
-   return type(s) == "table" and s or {}
+   return tables.or_empty((json.decode(row.steered or "")))
 end
 
 -- Predicted time without steering over that with it: the mean over the jobs that have one.
@@ -55,7 +54,10 @@ local function predicted(list)
          sum, n = sum + p.without / p.got, n + 1
       end
    end
-   return n > 0 and sum / n or nil
+   if n == 0 then
+      return nil
+   end
+   return sum / n
 end
 
 local function median_of(rows, field)
@@ -85,7 +87,7 @@ local function group_row(rows, others)
       jobs = #rows, others = #others, did = did, predicted = predicted(list), added_s = added,
       wall_s = median_of(rows, "seconds"), others_wall_s = median_of(others, "seconds"),
       wait_s = median_of(rows, "wait_s"), others_wait_s = median_of(others, "wait_s"),
-      faster = observed_effect(rows, others, "seconds"), rate = rate and 1 / rate or nil }
+      faster = observed_effect(rows, others, "seconds"), rate = rate and 1 / rate }
 end
 
 --- @param steered rows of `job` with a mark, others those without one
@@ -96,12 +98,11 @@ function effect.of(steered, others)
       preferred = 0, added_s = 0, wait_s = 0, least = LEAST, programs = json.array {} }
    for _, row in ipairs(steered) do
       local s = decode_mark(row)
-      r.touched = r.touched + (is_touched(s) and 1 or 0)
-      r.excluded = r.excluded + (s.excluded and 1 or 0)
-      r.placed = r.placed + (s.placed and 1 or 0)
-      r.in_vain = r.in_vain + (s.tried and 1 or 0)
-      r.switches = r.switches + (s.switches and 1 or 0)
-      r.preferred = r.preferred + (s.preferred and 1 or 0)
+      r.touched = r.touched + tables.one_if(is_touched(s))
+      r.in_vain = r.in_vain + tables.one_if(s.tried)
+      for _, what in ipairs { "excluded", "placed", "switches", "preferred" } do
+         r[what] = r[what] + tables.one_if(s[what])
+      end
       r.added_s, r.wait_s = r.added_s + (s.added_s or 0), r.wait_s + (row.wait_s or 0)
    end
    local like = by_program(others)

@@ -12,6 +12,8 @@
 --   end SERIAL BYTES                  bytes before this line
 --
 -- Lua 5.1 reads it without any library; one that is not whole has no such end.
+local tables = require "taut.base.tables"
+
 local file = {}
 
 file.format = 1
@@ -24,7 +26,7 @@ local LIST = "^[%w%[%],._-]+$"
 
 local function add_part(out, partition)
    out[#out + 1] = ("part %s %d %d %d %s\n"):format(partition.name, partition.usable,
-      partition.cpus, partition.even and 1 or 0, partition.nodes)
+      partition.cpus, tables.one_if(partition.even), partition.nodes)
    for i, l in ipairs(partition.levels) do
       out[#out + 1] = ("exclude %s %d %d %s\n"):format(partition.name, i, l.left, l.list or "-")
    end

@@ -72,10 +72,12 @@ local function compare_sets(topo, left, with, without)
       return 1
    end
    local other = score.evaluate(topo, without, P, { left = left }).ratio
-   if now == math.huge then
-      return well < now and other < now and now or 1
+   if now < math.huge then
+      return math.min(now / well, now / other)
+   elseif well < now and other < now then
+      return now
    end
-   return math.min(now / well, now / other)
+   return 1
 end
 
 --- How many times as long communication takes because of the component, where other nodes would do
@@ -100,8 +102,11 @@ function gain.of(topo, line, component, left, exposed)
    end
    exposed = {}
    for _, n in ipairs(line) do
-      local list = is_exposed[n] and exposed or others
-      list[#list + 1] = n
+      if is_exposed[n] then
+         exposed[#exposed + 1] = n
+      else
+         others[#others + 1] = n
+      end
    end
    for _, size in ipairs(SIZES) do
       local count = math.min(math.max(size * #exposed, LEAST_NODES), MOST_NODES,

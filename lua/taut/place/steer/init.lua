@@ -44,16 +44,24 @@ end
 
 -- Slurm's tree lets a job wait a while for few leaf switches; other plugins know no switches.
 local function switches_of_slurm(self)
-   local s, config = self.s, self.cluster.config
-   local plugin = config and config.topology_plugin or ""
+   local s = self.s
+   local plugin = tables.or_empty(self.cluster.config).topology_plugin or ""
    if not s.switches or not plugin:find("tree", 1, true) then
       return nil
    end
-   local nodes = s.switch_nodes or 0
-   for _, switch in ipairs(s.switch_nodes and {} or self.advice:switches() or {}) do
-      nodes = math.max(nodes, switch.level == 0 and #switch.nodes or 0)
+   local nodes = s.switch_nodes
+   if not nodes then
+      nodes = 0
+      for _, switch in ipairs(self.advice:switches() or {}) do
+         if switch.level == 0 then
+            nodes = math.max(nodes, #switch.nodes)
+         end
+      end
    end
-   return nodes > 0 and { nodes = nodes, wait_s = s.switch_wait_s } or nil
+   if nodes <= 0 then
+      return nil
+   end
+   return { nodes = nodes, wait_s = s.switch_wait_s }
 end
 
 local function write_file(self, partitions)
@@ -63,7 +71,11 @@ local function write_file(self, partitions)
    p.switches, p.prefer = switches_of_slurm(self), self.cells:prefer(self.s.prefer_nodes)
    self.written = p
    local ok, err = sys.write_whole(self.s.file, file.text(p))
-   say_once(self, not ok and ("cannot write the advice file: %s"):format(err) or nil)
+   if ok then
+      say_once(self, nil)
+   else
+      say_once(self, ("cannot write the advice file: %s"):format(err))
+   end
 end
 
 local function remove_file(self)
@@ -89,7 +101,11 @@ local function carry_out(self, change)
    self.busy[change.job] = true
    self.slurm:ask(change.request, function(reply, err)
       self.busy[change.job] = nil
-      record_change(self, change, err or reply.done and "done" or reply.why)
+      if reply and reply.done then
+         record_change(self, change, err or "done")
+      else
+         record_change(self, change, err or reply.why)
+      end
       if reply and reply.done and change.ratio then
          self.ledger:of(change.job).predicted = { got = change.ratio,
             without = change.slurm_ratio }
@@ -98,9 +114,12 @@ local function carry_out(self, change)
 end
 
 local function take_back(self)
-   local s, on = self.s, self:is_on()
-   return withdraw.decide(self.cluster, on and self.written and self.written.exposed or {},
-      loop.time(), on and s.place and s.place_wait_s or nil)
+   local s, exposed, wait_s = self.s, {}, nil
+   if self:is_on() then
+      exposed = tables.or_empty(self.written).exposed or exposed
+      wait_s = s.place and s.place_wait_s or nil
+   end
+   return withdraw.decide(self.cluster, exposed, loop.time(), wait_s)
 end
 
 -- The best free nodes for a job that waits, what is predicted there and on Slurm's choice; nil
@@ -176,7 +195,10 @@ function Steer:over(job)
    end
    local entry = self.ledger:take(job.id)
    m.added_s = entry.added
-   m.predicted = entry.predicted or not entry.tried and self.advice:predict(job, m.comm) or nil
+   m.predicted = entry.predicted
+   if not entry.predicted and not entry.tried then
+      m.predicted = self.advice:predict(job, m.comm)
+   end
    return json.encode(m)
 end
 
@@ -184,9 +206,13 @@ end
 function Steer:status()
    local p = self.written
    local avoided, pending = json.array {}, json.array {}
-   for _, l in ipairs(p and p.levels or {}) do
+   for _, l in ipairs(tables.or_empty(p).levels or {}) do
+      local gain
+      if l.gain and l.gain < math.huge then
+         gain = l.gain
+      end
       avoided[#avoided + 1] = { component = self.topo.components[l.c], left = l.left,
-         nodes = l.nodes, gain = l.gain and l.gain < math.huge and l.gain or nil }
+         nodes = l.nodes, gain = gain }
    end
    for _, job in ipairs(self.cluster.pending) do
       local m = mark.parse(job.comment)

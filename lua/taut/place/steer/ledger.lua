@@ -5,6 +5,7 @@
 -- Looked at with each answer of Slurm: the time since the one before counts when enough nodes were
 -- free at this one, but too few of those that the job was left with.
 local mark = require "taut.slurm.mark"
+local tables = require "taut.base.tables"
 
 local ledger = {}
 local Ledger = {}
@@ -29,8 +30,8 @@ end
 
 local function count_in(set, list)
    local n = 0
-   for name in pairs(list and mark.names(list) or {}) do
-      n = n + (set[name] and 1 or 0)
+   for name in pairs(tables.or_empty(list and mark.names(list))) do
+      n = n + tables.one_if(set[name])
    end
    return n
 end
@@ -45,15 +46,22 @@ local function waits_for_us(cluster, job, entry, memo)
    if free < need then
       return false
    end
-   return entry.placed_on and count_in(set, entry.placed_on) < need
-      or entry.excluded and free - count_in(set, entry.excluded) < need or entry.switches ~= nil
+   if entry.placed_on and count_in(set, entry.placed_on) < need then
+      return true
+   elseif entry.excluded and free - count_in(set, entry.excluded) < need then
+      return true
+   end
+   return entry.switches ~= nil
 end
 
 --- Look at the jobs that wait.
 -- @param cluster of slurm/cluster/init.lua
 -- @param now seconds
 function Ledger:look(cluster, now)
-   local since = self.last and math.min(now - self.last, MOST_GAP_S) or 0
+   local since = 0
+   if self.last then
+      since = math.min(now - self.last, MOST_GAP_S)
+   end
    self.last = now
    local still, memo = {}, {}
    for _, job in ipairs(cluster.pending) do
@@ -68,7 +76,10 @@ function Ledger:look(cluster, now)
       end
    end
    for id, entry in pairs(self.jobs) do
-      entry.gone = not still[id] and (entry.gone or now) or nil
+      entry.gone = entry.gone or now
+      if still[id] then
+         entry.gone = nil
+      end
       if entry.gone and now - entry.gone > 14 * 86400 then
          self.jobs[id] = nil
       end

@@ -16,7 +16,11 @@ local GRAIN = 0.1      -- of the capacity left: what differs less is not weighed
 -- Slow, lossy and failed components, the worst first.
 local function avoided_components(self)
    local list = tables.map(self.diagnosis:verdicts(), function(verdict)
-      return { c = verdict.component, left = verdict.state == "failed" and 0 or verdict.left or 0 }
+      local left = verdict.left or 0
+      if verdict.state == "failed" then
+         left = 0
+      end
+      return { c = verdict.component, left = left }
    end)
    table.sort(list, function(one, other)
       return one.left < other.left or one.left == other.left and one.c < other.c
@@ -123,7 +127,10 @@ local function rows_of(usable, names, levels)
       for _, name in ipairs(names[l] or {}) do
          sofar[#sofar + 1] = name
       end
-      local list = #sofar > 0 and hostlist.compress(sofar) or nil
+      local list
+      if #sofar > 0 then
+         list = hostlist.compress(sofar)
+      end
       if list and #list > MOST_LIST then
          break
       end
@@ -142,7 +149,7 @@ local function part_of(self, partition, members, usable, level_of, levels)
          if make ~= first then
             even, first = first == nil, first or make
             local c = self.cluster.nodes[name].cpus or 1
-            cpus = cpus and cpus < c and cpus or c
+            cpus = math.min(cpus or c, c)
          end
       end
       if level then

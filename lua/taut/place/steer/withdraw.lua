@@ -30,7 +30,10 @@ local function shorten_exclusion(job, entry, exposed)
    if gone == 0 then
       return nil
    end
-   entry.excluded = #keep > 0 and hostlist.compress(keep) or nil
+   entry.excluded = nil
+   if #keep > 0 then
+      entry.excluded = hostlist.compress(keep)
+   end
    return { request = request_change(job, entry, { excluded = entry.excluded or "" }),
       why = ("%d nodes are not excluded any more"):format(gone) }
 end
@@ -43,7 +46,10 @@ local function lost_node(cluster, list)
          return ("%s is not free any more"):format(name)
       end
    end
-   return (count or 0) == 0 and "its list cannot be read" or nil
+   if (count or 0) == 0 then
+      return "its list cannot be read"
+   end
+   return nil
 end
 
 -- A placement that did not start in time, or cannot.
@@ -51,9 +57,14 @@ local function end_placement(cluster, job, entry, now, wait_s)
    if not entry.placed_at or not mark.same(job.required, entry.placed_on) then
       return nil
    end
-   local why = not wait_s and "placing is off"
-      or now - entry.placed_at >= wait_s and ("it did not start within %d s"):format(wait_s)
-      or lost_node(cluster, entry.placed_on)
+   local why
+   if not wait_s then
+      why = "placing is off"
+   elseif now - entry.placed_at >= wait_s then
+      why = ("it did not start within %d s"):format(wait_s)
+   else
+      why = lost_node(cluster, entry.placed_on)
+   end
    if not why then
       return nil
    end
