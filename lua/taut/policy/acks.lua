@@ -4,6 +4,7 @@
 -- What follows from their verdicts is the same: they are avoided, and nodes are drained for them.
 local json = require "taut.json"
 local loop = require "taut.loop"
+local tables = require "taut.base.tables"
 
 local acks = {}
 local Acks = {}
@@ -84,7 +85,10 @@ end
 --- What is known of a component: { ticket, until, who, at }; or nil.
 function Acks:get(name, now)
    local a = self.by_name[name]
-   return a and a["until"] > wall_time(now) and a or nil
+   if a and a["until"] > wall_time(now) then
+      return a
+   end
+   return nil
 end
 
 --- All of them, by name: array of { component, ticket, until, who, at }.
@@ -108,7 +112,7 @@ end
 -- @param text of pack, or nil
 -- @param name function(name of a component then) → name now or nil; nil: as they are
 function Acks:restore(text, name)
-   for _, a in ipairs(text and json.decode(text) or {}) do
+   for _, a in ipairs(tables.or_empty(text and json.decode(text))) do
       local now = type(a) == "table" and type(a.component) == "string"
          and (name or tostring)(a.component)
       if now and type(a["until"]) == "number" and not self.by_name[now] then

@@ -9,6 +9,7 @@ local memory = require "taut.policy.memory"
 local notice = require "taut.policy.notice"
 local policy = require "taut.policy"
 local reason = require "taut.policy.reason"
+local report = require "taut.report"
 local sys = require "taut.sys"
 local tables = require "taut.base.tables"
 
@@ -38,7 +39,7 @@ function Act:record(row, is_known)
    if is_known then
       return
    end
-   self.teller:tell { event = row.action, node = row.node ~= "" and row.node or nil,
+   self.teller:tell { event = row.action, node = tables.unless_blank(row.node),
       component = row.component, about = row.about, who = row.who, reason = row.reason,
       result = row.result }
 end
@@ -52,11 +53,18 @@ local function drop_drain(self, node)
    self.journal:add("forget_drained", { node = node })
 end
 
+local function nil_if_empty(map)
+   if next(map) then
+      return map
+   end
+   return nil
+end
+
 -- What stopped us outlives a restart.
 local function keep_stops(self)
    self.journal:add("setting", { name = "policy_stops", value = json.encode {
-      stopped = self.history.stopped, capped = next(self.history.capped) and self.history.capped
-         or nil, wide = self.history.wide } })
+      stopped = self.history.stopped, capped = nil_if_empty(self.history.capped),
+      wide = self.history.wide } })
 end
 
 --- Say something loudly: the log, and the alerts of `taut status`.
@@ -70,7 +78,7 @@ function Act:say(text, event)
    end
    if self.remembers then
       self.journal:add("setting", { name = "alerts", value = json.encode { alerts = self.alerts,
-         alerted = next(self.alerted) and self.alerted or nil } })
+         alerted = nil_if_empty(self.alerted) } })
    end
 end
 
@@ -88,10 +96,12 @@ local function slurm_refused(self, action, why, is_error)
    self.held[action.node] = { why = why, reason = action.reason, component = action.component,
       verdict = v }
    if is_news(self, action.node, why) then
-      self:say(is_error and ("cannot drain %s: %s; trying again"):format(action.node, why)
-         or ("left %s alone: %s"):format(action.node, why), { event = is_error and "drain failed"
-         or "left alone", node = action.node, component = action.component })
-      self:record { action = is_error and "drain failed" or "left alone", node = action.node,
+      local what, text = "left alone", ("left %s alone: %s"):format(action.node, why)
+      if is_error then
+         what, text = "drain failed", ("cannot drain %s: %s; trying again"):format(action.node, why)
+      end
+      self:say(text, { event = what, node = action.node, component = action.component })
+      self:record { action = what, node = action.node,
          component = action.component, reason = action.reason, result = why,
          evidence = self.case:reasoned(v.c) }
    end
@@ -148,8 +158,8 @@ end
 local function stop_draining(self, action)
    policy.note(self.history, action, loop.time())
    keep_stops(self)
-   local what = action.action == "stop" and "stopped draining"
-      or "at a cap, no more nodes are drained"
+   local what = report.text_if(action.action == "stop", "stopped draining",
+      "at a cap, no more nodes are drained")
    self:say(("%s: %s; `taut policy continue` goes on"):format(what, action.why),
       { event = action.action })
    self:record { action = action.action, result = action.why }
@@ -186,12 +196,15 @@ local function take_held(self, held, actions)
       e.reason, e.time = self.case:reason(e.verdict), loop.time()
       if is_news(self, name, e.component .. (e.cause or e.cap or e.why)) then
          local is_known = self.acks:get(e.component, loop.time()) ~= nil
-         said = said + (is_known and 0 or 1)
+         if not is_known then
+            said = said + 1
+         end
          if said <= SAID_MAX and not is_known then
-            self:say(e.cause == "observe"
-               and ("would drain %s: %s (mode is observe)"):format(name, e.reason)
-               or ("would drain %s (%s), but %s"):format(name, e.reason, e.why),
-               { event = "would drain", node = name, component = e.component })
+            local text = ("would drain %s (%s), but %s"):format(name, e.reason, e.why)
+            if e.cause == "observe" then
+               text = ("would drain %s: %s (mode is observe)"):format(name, e.reason)
+            end
+            self:say(text, { event = "would drain", node = name, component = e.component })
          end
          self:record({ action = "would drain", node = name, component = e.component,
             reason = e.reason, result = e.why, evidence = self.case:reasoned(e.verdict.c) },
@@ -233,7 +246,7 @@ end
 --- How many of them within the last hour.
 function Act:last_hour()
    local since = loop.time() - 3600
-   return tables.sum(self.history.drains, function(drain) return drain.time > since and 1 or 0 end)
+   return tables.count(self.history.drains, function(drain) return drain.time > since end)
 end
 
 --- What has stopped draining: { why, time } of the circuit breaker or nil; of caps that wait for
@@ -259,15 +272,20 @@ end
 
 --- What is said where it is not; or nil.
 function Act:forgotten()
-   return not self.remembers and
-      "what was drained is not known, the database cannot be read: nothing is drained" or nil
+   if self.remembers then
+      return nil
+   end
+   return "what was drained is not known, the database cannot be read: nothing is drained"
 end
 
 ---------------------------------------------------------------- doing
 
 --- In which mode: without the list of drains that stand no cap holds.
 function Act:mode()
-   return self.remembers and self.switches:mode() or "observe"
+   if not self.remembers then
+      return "observe"
+   end
+   return self.switches:mode() or "observe"
 end
 
 --- Do what was decided.  One of several that does not act at the moment says nothing of it either:
@@ -303,7 +321,10 @@ function Act:restore(standing, actions, stops, alerts, names)
    memory.restore(self.history, standing, actions, stops, names)
    self.alerts = memory.alerts(self.alerts, self.alerted, alerts, names)
    for _, row in ipairs(standing) do
-      local node = names and names.node(row.node) or row.node
+      local node = row.node
+      if names then
+         node = names.node(row.node) or row.node
+      end
       if node ~= row.node then
          self.journal:add("forget_drained", { node = row.node })
          keep_drain(self, node)
@@ -399,11 +420,14 @@ end
 
 local function note_given_back(self, name, drain, back)
    local who = drain.asked_by or "administrator"
+   local what, text = "resumed", name .. " was resumed by an administrator"
+   if drain.asked_by then
+      what, text = "release", ("resumed %s (%s)"):format(name, who)
+   end
    self:unwant(name)
-   self:record { action = drain.asked_by and "release" or "resumed", node = name,
+   self:record { action = what, node = name,
       component = drain.component, who = who, reason = drain.reason, result = "seen" }
-   sys.log("notice", drain.asked_by and ("resumed %s (%s)"):format(name, who)
-      or ("%s was resumed by an administrator"):format(name), notice.fields { event = "resumed",
+   sys.log("notice", text, notice.fields { event = "resumed",
       node = name, component = drain.component, who = who })
    back[#back + 1] = { node = name, drain = drain }
 end

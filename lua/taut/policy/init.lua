@@ -66,14 +66,8 @@ end
 
 --- Nodes whose history of drains is forgotten: they were repaired.
 function policy.forget(history, names)
-   local gone, out = {}, {}
-   for _, name in ipairs(names) do
-      gone[name] = true
-   end
-   for _, x in ipairs(history.drains) do
-      out[#out + 1] = not gone[x.node] and x or nil
-   end
-   history.drains = out
+   local gone = tables.set(names)
+   history.drains = tables.filter(history.drains, function(drain) return not gone[drain.node] end)
    for name in pairs(gone) do
       if history.drained[name] then
          history.drained[name].forever = nil
@@ -124,7 +118,9 @@ local function why_to_stop(situation, history)
    end
    local seen, n = {}, 0
    for _, x in ipairs(history.slow) do
-      n = n + (seen[x.component] and 0 or 1)
+      if not seen[x.component] then
+         n = n + 1
+      end
       seen[x.component] = true
    end
    if s.breaker_verdicts and n >= s.breaker_verdicts then
@@ -161,12 +157,10 @@ end
 
 --- How often a node was drained for this component within the time that counts.
 function policy.times_drained(history, settings, node, component, now)
-   local n = 0
-   for _, x in ipairs(history.drains) do
-      n = n + (x.node == node and x.component == component and x.time > now -
-         settings.repeated_days * DAY and 1 or 0)
-   end
-   return n
+   return tables.count(history.drains, function(drain)
+      return drain.node == node and drain.component == component
+         and drain.time > now - settings.repeated_days * DAY
+   end)
 end
 
 -- The worst first: caps may leave room for one only.
@@ -217,9 +211,10 @@ local function want_drain(situation, history, decided, name, verdict, stopped)
    else
       local s = situation.settings
       local times = policy.times_drained(history, s, name, verdict.name, situation.now) + 1
+      local is_for_good = s.repeated and times >= s.repeated
       decided.actions[#decided.actions + 1] = { action = "drain", node = name,
          component = verdict.name, c = verdict.c,
-         verdict = verdict, times = times, forever = s.repeated and times >= s.repeated or nil }
+         verdict = verdict, times = times, forever = is_for_good or nil }
       decided.taken[name] = true
       decided.o.history.asked[name] = true
       limits.took(decided.o, name)
@@ -277,8 +272,11 @@ function policy.decide(situation)
          situation.settings.repeated_days * DAY))
    end
    local stopped, wanted = check_breaker(situation, h, d), {}
-   stopped = situation.standby and "standing by: " .. situation.standby or stopped
-      and "stopped: " .. stopped
+   if situation.standby then
+      stopped = "standing by: " .. situation.standby
+   elseif stopped then
+      stopped = "stopped: " .. stopped
+   end
    for _, v in ipairs(by_severity(situation)) do
       v.name = situation.topology.components[v.c]
       local what, nodes, why = measure.of(situation.topology, v, situation.settings)

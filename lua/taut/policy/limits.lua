@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What holds a drain back: nodes that are somebody else's business, caps, jobs that wait.
+local report = require "taut.report"
 local site = require "taut.policy.site"
 local tables = require "taut.base.tables"
 
@@ -32,7 +33,7 @@ function limits.cap_of(settings, partition, size)
 end
 
 local function is_in(node, partition)
-   return tables.any(node and node.partitions or {}, function(other) return other == partition end)
+   return tables.has(tables.or_empty(node).partitions or {}, partition)
 end
 
 --- Nodes of a partition that are drained by us, or are about to be.
@@ -40,26 +41,31 @@ end
 function limits.count_in(cluster, partition, map)
    local n = 0
    for name in pairs(map) do
-      n = n + (is_in(cluster.nodes[name], partition) and 1 or 0)
+      if is_in(cluster.nodes[name], partition) then
+         n = n + 1
+      end
    end
    return n
 end
 
 -- Drains of the last hour: all, or those of a partition's nodes.
 local function recent_drains(history, cluster, partition, now)
-   local n = 0
-   for _, d in ipairs(history.drains) do
-      local here = partition == nil or is_in(cluster.nodes[d.node], partition)
-      n = n + (d.time > now - HOUR and here and 1 or 0)
+   local function is_here(name)
+      return partition == nil or is_in(cluster.nodes[name], partition)
    end
+   local n = tables.count(history.drains, function(drain)
+      return drain.time > now - HOUR and is_here(drain.node)
+   end)
    for name in pairs(history.asked) do
-      n = n + ((partition == nil or is_in(cluster.nodes[name], partition)) and 1 or 0)
+      if is_here(name) then
+         n = n + 1
+      end
    end
    return n
 end
 
 local function count_in_words(count)
-   return count == 1 and "1 node" or ("%d nodes"):format(count)
+   return report.count(count, "node")
 end
 
 -- An hourly cap: the machine's, and that of partitions that have their own.
@@ -112,10 +118,9 @@ end
 local function usable_in(situation, partition, drained)
    local n = situation.usable[partition]
    if not n then
-      n = 0
-      for _, m in ipairs(situation.cluster.partitions[partition] or {}) do
-         n = n + (situation.cluster:is_usable(m) and not drained[m] and 1 or 0)
-      end
+      n = tables.count(situation.cluster.partitions[partition] or {}, function(member)
+         return situation.cluster:is_usable(member) and not drained[member]
+      end)
       situation.usable[partition] = n
    end
    return n
@@ -132,8 +137,10 @@ end
 local function capability_reason(settings, node, situation, drained)
    for _, p in ipairs(node.partitions or {}) do
       local head = setting_of(settings, p, "capability_hold") and head_of(situation.cluster, p)
-      local usable = head and usable_in(situation, p, drained) or 0
-      local need = head and head.num_nodes or 0
+      local usable, need = 0, 0
+      if head then
+         usable, need = usable_in(situation, p, drained), head.num_nodes or 0
+      end
       if head and usable - 1 < need and usable >= need then
          return ("capability_hold: job %d, at the head of the queue, needs %d of %d usable nodes")
             :format(head.id, need, usable)
@@ -172,8 +179,8 @@ local function own_reason(name, situation)
    elseif node.maint then
       return "it is in a maintenance reservation"
    elseif node.drain or node.down or node.fail then
-      return ("it is %s already: %s"):format(node.down and "down" or "drained",
-         (node.reason or "") ~= "" and node.reason or "no reason given")
+      return ("it is %s already: %s"):format(report.text_if(node.down, "down", "drained"),
+         tables.unless_blank(node.reason) or "no reason given")
    end
    return nil
 end

@@ -6,6 +6,7 @@
 -- `may_be_load`: nothing excludes that others fill this link, so no node is drained for it. `whole`
 -- ({ kind, of, n, total }): more than a component is slow, such as a throttled cabinet, and its
 -- nodes are not the cause.
+local report = require "taut.report"
 local tables = require "taut.base.tables"
 local site = require "taut.policy.site"
 local slow_whole = require "taut.report.slow_whole"
@@ -16,7 +17,10 @@ local WORDS = { drain = true, avoid = true, alert = true, watch = true }
 
 --- How bad it is, 0 … 1: what is missing of the capacity.
 function measure.severity(verdict)
-   return verdict.state == "failed" and 1 or 1 - (verdict.left or 1)
+   if verdict.state == "failed" then
+      return 1
+   end
+   return 1 - (verdict.left or 1)
 end
 
 -- Nodes that lose by a link nobody is behind, as the site wants it.
@@ -44,15 +48,18 @@ local function by_settings(topo, verdict, settings)
          .. "(drain_left, loss_drain)"):format(math.floor(100 * (verdict.left or 1) + 0.5),
          100 * settings.loss_drain)
    elseif verdict.state == "slow" and (verdict.left or 1) > settings.drain_left then
-      return topo:is_link(verdict.c) and "avoid" or "alert", {},
+      return report.text_if(topo:is_link(verdict.c), "avoid", "alert"), {},
          ("more than %d%% is left (drain_left)"):format(math.floor(settings.drain_left * 100 + 0.5))
    end
    if verdict.may_be_load and topo:is_link(verdict.c) then
       return "avoid", {}, "nothing excludes that somebody's job fills it"
    end
    -- whoever needs what loses is behind it: no rate of several streams shows what it does to one
-   local is_whole = verdict.state == "failed" or verdict.state == "lossy"
-   local nodes = topo:behind(verdict.c, is_whole and 0 or verdict.left or 1)
+   local left = verdict.left or 1
+   if verdict.state == "failed" or verdict.state == "lossy" then
+      left = 0
+   end
+   local nodes = topo:behind(verdict.c, left)
    if #nodes == 0 then
       nodes = of_link(topo, verdict.c, settings)
       if not nodes or #nodes == 0 then
@@ -131,7 +138,10 @@ function measure.of(topo, verdict, settings)
       if not mine then
          return "alert", {}, list
       end
-      return mine, list, mine == what and why or nil
+      if mine == what then
+         return mine, list, why
+      end
+      return mine, list
    end
    return what, nodes, why
 end

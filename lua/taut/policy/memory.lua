@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- The history of policy/init.lua out of what the store kept.
 local json = require "taut.json"
+local tables = require "taut.base.tables"
 
 local memory = {}
 
@@ -56,10 +57,11 @@ function memory.alerts(alerts, alerted, text, names)
    end
    local list = {}
    for _, a in ipairs(kept.alerts) do
-      list[#list + 1] = type(a) == "table" and type(a.time) == "number"
-         and type(a.text) == "string" and { time = a.time, text = a.text } or nil
+      if type(a) == "table" and type(a.time) == "number" and type(a.text) == "string" then
+         list[#list + 1] = { time = a.time, text = a.text }
+      end
    end
-   for node, cause in pairs(type(kept.alerted) == "table" and kept.alerted or {}) do
+   for node, cause in pairs(tables.or_empty(kept.alerted)) do
       node = names.node(node)
       alerted[node] = alerted[node] or cause
    end

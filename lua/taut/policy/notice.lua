@@ -37,8 +37,11 @@ local EVENTS = {
 local NODE_REPAIRED = kind_row("node", "node", "ticket", "resolved")
 
 local function row_of(event)
-   return event.event == "repaired" and event.node and NODE_REPAIRED or EVENTS[event.event]
-      or kind_row(event.node and "node" or "component", event.event, "info", "note")
+   if event.event == "repaired" and event.node then
+      return NODE_REPAIRED
+   end
+   return EVENTS[event.event]
+      or kind_row(report.text_if(event.node, "node", "component"), event.event, "info", "note")
 end
 
 -- States of what is well again.
@@ -58,7 +61,10 @@ function notice.of(event, cluster)
    local object = event.about or r.of and event[r.of]
    out.event, out.time, out.cluster = report.word(event.event), math.floor(event.time), cluster
    out.severity = r.severity
-   out.status = (event.over or OVER[event.state]) and "resolved" or r.status
+   out.status = r.status
+   if event.over or OVER[event.state] then
+      out.status = "resolved"
+   end
    out.key = table.concat({ cluster or "?", r.kind, object }, "/")
    out.over = nil
    return out
@@ -71,7 +77,10 @@ function notice.text(event)
    if not text then
       local plain = {}
       for key, value in pairs(event) do
-         plain[key] = type(value) == "string" and sys.plain(value) or value
+         plain[key] = value
+         if type(value) == "string" then
+            plain[key] = sys.plain(value)
+         end
       end
       text = json.encode(plain)
    end

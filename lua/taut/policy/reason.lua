@@ -13,7 +13,10 @@ local VERBS = { tx = "sends", rx = "recv" } -- the node at 25 % of what it shoul
 
 --- What a kind of component is called, at most 7 characters: "X+ link", "uplink", "global".
 function reason.noun(kind)
-   return NOUNS[kind] or (#kind <= 2 and kind .. " link") or kind:sub(1, 7)
+   if not NOUNS[kind] and #kind <= 2 then
+      return kind .. " link"
+   end
+   return NOUNS[kind] or kind:sub(1, 7)
 end
 
 -- The verdict; of a node that was drained for it repeatedly, "again, X+ link": there is no room for
@@ -24,7 +27,7 @@ local function verdict_in_words(kind, state, left, repeated, is_down)
    if repeated then
       return "again, " .. noun
    elseif state == "failed" and is_down then
-      return (is_port and "port" or noun) .. " down"
+      return report.text_if(is_port, "port", noun) .. " down"
    elseif state == "failed" and is_port then
       return "nothing passes" -- a stream needs both directions: which one is dead stays open
    end
@@ -33,14 +36,21 @@ end
 
 --- A share of lost packets: "1.2%", "0.03%".
 function reason.lost(share)
-   return report.hundredths(share, share < 0.001 and 1 or 2) .. "%"
+   local digits = 2
+   if share < 0.001 then
+      digits = 1
+   end
+   return report.hundredths(share, digits) .. "%"
 end
 
 -- The share is never cut, the noun may be: "loses 1.2%: tx".
 local function head_of_loss(kind, loss)
    local text = "loses " .. reason.lost(loss)
    local room = reason.SHOWN - #reason.PREFIX - #text - 2
-   return room > 0 and text .. ": " .. reason.noun(kind):sub(1, room) or text
+   if room <= 0 then
+      return text
+   end
+   return text .. ": " .. reason.noun(kind):sub(1, room)
 end
 
 --- The verdict in at most 20 characters: "taut: X+ link at 25%", "taut: loses 1.2%: tx".
@@ -71,7 +81,10 @@ end
 -- dead node's port is all that anybody can tell.
 local function name_of_part(verdict)
    local is_node = verdict.part == "node" and verdict.state ~= "failed"
-   return (is_node or verdict.part == "router") and verdict.part or verdict.kind
+   if is_node or verdict.part == "router" then
+      return verdict.part
+   end
+   return verdict.kind
 end
 
 --- What a drain's reason says, without its beginning "taut: ".

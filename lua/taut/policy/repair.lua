@@ -15,7 +15,9 @@ function repair.union(lists)
    local seen, out = {}, {}
    for _, list in ipairs(lists) do
       for _, n in ipairs(list) do
-         out[#out + 1] = not seen[n] and n or nil
+         if not seen[n] then
+            out[#out + 1] = n
+         end
          seen[n] = true
       end
    end
@@ -25,9 +27,11 @@ end
 
 -- Name of the module a router is in; its own name where nothing is known of modules.
 local function module_name(topo, router)
-   local layout = topo.layout
-   return type(layout) == "table" and layout.cname and layout.cname(router):gsub("g%d+$", "")
-      or topo.router_name[router]
+   local layout = tables.or_empty(topo.layout)
+   if layout.cname then
+      return (layout.cname(router):gsub("g%d+$", ""))
+   end
+   return topo.router_name[router]
 end
 
 -- Routers of the same module.
@@ -38,7 +42,9 @@ local function routers_of(topo, router)
    end
    for other = 0, topo.routers - 1 do
       task.breathe()
-      list[#list + 1] = module_name(topo, other) == name and other or nil
+      if module_name(topo, other) == name then
+         list[#list + 1] = other
+      end
    end
    return list
 end
@@ -52,7 +58,9 @@ local function module_of(topo, router)
          task.breathe()
          lists[#lists + 1] = topo:behind(c, 0)
          local back = topo:opposite(c)
-         lists[#lists + 1] = back and topo:behind(back, 0) or nil
+         if back then
+            lists[#lists + 1] = topo:behind(back, 0)
+         end
       end
    end
    return { name = module_name(topo, router), routers = routers, nodes = repair.union(lists) }
@@ -76,8 +84,10 @@ end
 -- @return table: components (numbers: both directions), behind (nodes that lose the network without
 --   the cable), modules (array of { name, routers, nodes }); nodes and routers are numbers
 function repair.parts(topo, component)
-   local back = topo:opposite(component)
-   local list = { component, back ~= component and back or nil }
+   local list, back = { component }, topo:opposite(component)
+   if back ~= component then
+      list[2] = back
+   end
    local behind = tables.map(list, function(one) return topo:behind(one, 0) end)
    return { components = list, behind = repair.union(behind),
       modules = modules_of(topo, component) }

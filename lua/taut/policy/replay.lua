@@ -6,6 +6,7 @@
 -- that capability_hold and MAINT hold nothing back here.  A machine-wide change was an alert then
 -- and no row.  A drained node counts as clean when its verdict was taken back.
 local policy = require "taut.policy"
+local report = require "taut.report"
 local tables = require "taut.base.tables"
 local verdicts = require "taut.report.verdicts"
 
@@ -14,8 +15,7 @@ local replay = {}
 local TICK_S = 600 -- how often it is decided anew without news: tautd does so with each refresh
 
 local function decoded_row(row, decode)
-   local e = row.evidence and decode(row.evidence)
-   return type(e) == "table" and e or {}
+   return tables.or_empty(row.evidence and decode(row.evidence))
 end
 
 -- A verdict row as policy.decide wants it; nil when it is not one that stands.
@@ -25,9 +25,16 @@ local function verdict_of(options, row)
       return nil, c
    end
    local e = decoded_row(row, options.decode)
-   return { c = c, state = row.state, left = type(e.left) == "number" and e.left
-      or row.state == "failed" and 0 or 0.5, since = row.time, whole = type(e.whole) == "string"
-      and e.whole or nil }, c
+   local verdict = { c = c, state = row.state, left = 0.5, since = row.time }
+   if type(e.left) == "number" then
+      verdict.left = e.left
+   elseif row.state == "failed" then
+      verdict.left = 0
+   end
+   if type(e.whole) == "string" then
+      verdict.whole = e.whole
+   end
+   return verdict, c
 end
 
 -- All rows in order of time; verdicts before what was done at the same moment.
@@ -61,9 +68,10 @@ local function node_is_back(run, node, time)
 end
 
 local function what_of(verdict)
-   return verdict.state == "failed" and "failed" or ("slow at %d%%"):format(math.floor(verdict.left
-      * 100 +
-      0.5))
+   if verdict.state == "failed" then
+      return "failed"
+   end
+   return "slow at " .. report.percent(verdict.left)
 end
 
 local function carry_out(run, action, now)
@@ -71,10 +79,10 @@ local function carry_out(run, action, now)
    if action.action == "drain" then
       policy.note(run.h, action, now)
       s.drains, run.nodes[action.node] = s.drains + 1, true
-      s.flaps = s.flaps + (action.forever and 1 or 0)
-      add_event(run, now, action.forever and "drain for good" or "drain", action.node,
-         action.component, what_of(action.verdict) .. (action.times > 1
-         and (", time %d"):format(action.times) or ""))
+      s.flaps = s.flaps + tables.one_if(action.forever)
+      add_event(run, now, report.text_if(action.forever, "drain for good", "drain"), action.node,
+         action.component, what_of(action.verdict) .. report.text_with(", time ",
+         action.times > 1 and action.times))
    elseif action.action == "release" then
       node_is_back(run, action.node, now)
       s.releases = s.releases + 1
@@ -82,8 +90,8 @@ local function carry_out(run, action, now)
    else
       policy.note(run.h, action, now)
       s.stops = s.stops + 1
-      add_event(run, now, action.action == "stop" and "stop draining" or "at a cap: stop", nil, nil,
-         action.why)
+      add_event(run, now, report.text_if(action.action == "stop", "stop draining",
+         "at a cap: stop"), nil, nil, action.why)
    end
 end
 
@@ -97,7 +105,9 @@ local function note_held(run, held, now)
       end
    end
    for name in pairs(run.held) do
-      run.held[name] = held[name] and run.held[name] or nil
+      if not held[name] then
+         run.held[name] = nil
+      end
    end
 end
 

@@ -25,7 +25,10 @@ local function check_command(value)
          return nil, what
       end
    end
-   return n == #value and value or nil, what
+   if n == #value then
+      return value
+   end
+   return nil, what
 end
 
 local function site_function(value)
