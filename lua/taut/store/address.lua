@@ -35,8 +35,11 @@ local function take_options(server, text)
       elseif name and server.kind == "postgresql" and LIBPQ[name] then
          server.options[name] = decode_percent(value)
       else
-         return nil, ("'%s': expected password_file=, socket=%s"):format(address.shown(pair),
-            server.kind == "postgresql" and " or a parameter of libpq's (sslmode= …)" or "")
+         local expected = "expected password_file=, socket="
+         if server.kind == "postgresql" then
+            expected = expected .. " or a parameter of libpq's (sslmode= …)"
+         end
+         return nil, ("'%s': %s"):format(address.shown(pair), expected)
       end
    end
    return server
@@ -52,7 +55,9 @@ local function take_host(server, text)
       return nil, ("'%s': expected HOST or HOST:PORT"):format(text)
    end
    server.port = math.tointeger(tonumber(port))
-   server.host = host ~= "" and decode_percent(host) or nil
+   if host ~= "" then
+      server.host = decode_percent(host)
+   end
    if server.port and (server.port < 1 or server.port > 65535) then
       return nil, ("port %s: expected 1 to 65535"):format(port)
    end
@@ -60,8 +65,12 @@ local function take_host(server, text)
 end
 
 local function what_it_is(server)
-   return ("%s database %s at %s"):format(NAMES[server.kind], server.database, server.socket or
-      (server.host or "localhost") .. (server.port and ":" .. server.port or ""))
+   local where = server.host or "localhost"
+   if server.port then
+      where = where .. ":" .. server.port
+   end
+   return ("%s database %s at %s"):format(NAMES[server.kind], server.database,
+      server.socket or where)
 end
 
 --- An address for people, right or wrong: without what a password in it could be.
@@ -87,8 +96,10 @@ function address.parse(text)
    if user and user:find(":", 1, true) then
       return nil, "a password in it could be read by everybody: ?password_file=FILE has it"
    end
-   local a = { kind = kind, user = user and user ~= "" and decode_percent(user) or nil,
-      database = decode_percent(database), options = {} }
+   local a = { kind = kind, database = decode_percent(database), options = {} }
+   if user and user ~= "" then
+      a.user = decode_percent(user)
+   end
    local ok, err = take_host(a, host or where)
    if ok then
       ok, err = take_options(a, options)
@@ -113,8 +124,11 @@ function address.password(server)
    local text, why = file:read(PASSWORD_BYTES)
    file:close()
    local line = (text or ""):match "^[^\r\n]+"
-   return line, not line and ("password_file: %s: %s"):format(server.password_file,
-      why or "its first line is empty") or nil
+   if not line then
+      return nil, ("password_file: %s: %s"):format(server.password_file,
+         why or "its first line is empty")
+   end
+   return line
 end
 
 return address

@@ -118,7 +118,11 @@ end
 
 local function put_batch(self, batch, durable, fn)
    ask_queue(self, { op = "append", batch = batch, durable = durable }, function(_, err)
-      fn(not err and { queued = true } or nil, err)
+      if err then
+         fn(nil, err)
+      else
+         fn { queued = true }
+      end
       self:drain()
    end)
 end

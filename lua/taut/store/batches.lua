@@ -38,7 +38,9 @@ end
 -- Where its answer was lost (`answered` is false), the database is asked first (write).
 -- @param self journal
 function batches.failed(self, batch, err, answered)
-   self.most_rows = answered and math.max(1, #batch.rows // 2) or self.most_rows
+   if answered then
+      self.most_rows = math.max(1, #batch.rows // 2)
+   end
    if self.backlog or not answered then
       self.batch = batch
    elseif #batch.rows == 1 and is_of_row(err) then
@@ -56,7 +58,11 @@ function batches.next(self)
       self.batch = nil
       return batch
    end
-   local most = math.min(self.most_rows, self.backlog and SERVER_ROWS or batches.ROWS)
+   local most = batches.ROWS
+   if self.backlog then
+      most = SERVER_ROWS
+   end
+   most = math.min(self.most_rows, most)
    local batch = { rows = self.waiting:take(most, BYTES) }
    self.rest_since = loop.time()
    return batch
@@ -68,8 +74,11 @@ local function write_file(self, batch, durable, fn)
    if batch.place then
       self.store:ask({ op = "is_done", place = batch.place, count = #batch.rows },
          function(reply, err)
-            batch.place = reply and not reply.done and nil or batch.place
-            fn(reply and reply.done and reply or nil, err or "its answer was lost", reply ~= nil)
+            if reply and reply.done then
+               fn(reply, err or "its answer was lost", true)
+            else
+               fn(nil, err or "its answer was lost", reply ~= nil)
+            end
          end)
       return
    end

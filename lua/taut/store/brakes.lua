@@ -39,8 +39,11 @@ end
 
 --- @param said { token or nil, generation, mode, switch, steering }
 function brakes.text(said)
-   local lines = { said.token and ("token %d\n"):format(said.token) or "",
-      ("generation %d\n"):format(said.generation) }
+   local lines = {}
+   if said.token then
+      lines[1] = ("token %d\n"):format(said.token)
+   end
+   lines[#lines + 1] = ("generation %d\n"):format(said.generation)
    for _, name in ipairs(brakes.names) do
       lines[#lines + 1] = ("%s %s\n"):format(name, said[name] or "-")
    end
@@ -69,7 +72,9 @@ function brakes.parse(text)
       if value ~= "-" and not STRICT[name][value] then
          return nil, ("%s: '%s' is unknown"):format(name, value)
       end
-      b[name] = value ~= "-" and value or nil
+      if value == "-" then
+         b[name] = nil
+      end
    end
    return b
 end
@@ -87,7 +92,10 @@ function brakes.read(path)
       return nil, ("%s: %s"):format(path, why), true
    end
    b, why = brakes.parse(text or "")
-   return b, not b and ("%s: %s"):format(path, why) or nil, true
+   if not b then
+      return nil, ("%s: %s"):format(path, why), true
+   end
+   return b, nil, true
 end
 
 --- @return true, or nil and why it is not on disk
@@ -117,7 +125,10 @@ end
 -- @return a new table, or nil of two nil
 function brakes.newest(one, other)
    if not (one and other) or compare_age(one, other) ~= 0 then
-      local w = (not other or one and compare_age(one, other) > 0) and one or other
+      local w = other
+      if not other or one and compare_age(one, other) > 0 then
+         w = one or other
+      end
       return w and { token = w.token, generation = w.generation, mode = w.mode, switch = w.switch,
          steering = w.steering }
    end

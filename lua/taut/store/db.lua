@@ -64,8 +64,10 @@ local function whole_number(name, value)
    if math.type(value) == "float" and not schema.reals[name] then
       return math.tointeger(value) or value
    end
-   return type(value) == "string" and schema.whole[name] and math.tointeger(tonumber(value))
-      or value
+   if type(value) == "string" and schema.whole[name] then
+      return math.tointeger(tonumber(value)) or value
+   end
+   return value
 end
 
 local function row_of(row)
@@ -85,7 +87,10 @@ local masked = {} -- by the text of a question: { sql, names }
 local function mask_texts(sql, ...)
    local m = masked[sql]
    if not m then
-      local inner = sql:find "LIMIT[^)]*$" and sql or sql .. " LIMIT 18446744073709551615"
+      local inner = sql
+      if not sql:find "LIMIT[^)]*$" then
+         inner = sql .. " LIMIT 18446744073709551615"
+      end
       local names = execute_statement(("SELECT * FROM (%s) q LIMIT 0"):format(inner), ...):columns()
       local parts = tables.map(names, function(name) return ('q."%s" IS NULL'):format(name) end)
       m = { sql = ("SELECT q.*, CONCAT(%s) AS masked FROM (%s) q"):format(
@@ -136,7 +141,9 @@ local function store_row(kind, name, row)
    local values = {}
    for i, column in ipairs(columns) do
       local v = row[column]
-      values[i] = v ~= json.null and dialect.value(v, column) or nil
+      if v ~= json.null then
+         values[i] = dialect.value(v, column) or nil
+      end
    end
    execute_statement(texts[key], table.unpack(values, 1, #columns))
 end
@@ -172,7 +179,9 @@ function db.transaction(fn, ...)
    local ok, result = pcall(fn, ...)
    if ok then
       local done, why = pcall(db.run, dialect.commit[1])
-      ok, result = done, done and result or why
+      if not done then
+         ok, result = false, why
+      end
    end
    if not ok then
       pcall(db.run, dialect.rollback[1]) -- the database may have done so itself
@@ -217,7 +226,10 @@ end
 --- Run a statement of the schema.
 function db.define(sql)
    local list = dialect.table(sql)
-   for _, text in ipairs(type(list) == "table" and list or { list }) do
+   if type(list) ~= "table" then
+      list = { list }
+   end
+   for _, text in ipairs(list) do
       db.run(text)
    end
 end
@@ -241,7 +253,11 @@ end
 -- Have the database for this process alone.  Whoever has the lease ends the connection of whoever
 -- had it before, and with it what that one had not finished.
 local function own_database(token)
-   for _ = 1, token and OUST_TRIES or 1 do
+   local tries = 1
+   if token then
+      tries = OUST_TRIES
+   end
+   for _ = 1, tries do
       if is_owned() then
          return
       elseif token then
@@ -286,11 +302,16 @@ function db.open(where, options)
    local dbi = require "DBI"
    local loaded
    loaded, conn, err = pcall(dialect.connect, dbi, a)
-   if not (loaded and conn) then
-      return nil, ("cannot open %s: %s"):format(a.text, tostring(loaded and err or conn))
+   if not loaded then
+      return nil, ("cannot open %s: %s"):format(a.text, tostring(conn))
+   elseif not conn then
+      return nil, ("cannot open %s: %s"):format(a.text, tostring(err))
    end
    local ok, why = pcall(open_all, a, options)
-   return ok and a, not ok and ("%s: %s"):format(a.text, tostring(why)) or nil
+   if not ok then
+      return false, ("%s: %s"):format(a.text, tostring(why))
+   end
+   return a
 end
 
 function db.close()

@@ -41,8 +41,11 @@ local function restrict_file(path)
       local st = sys.stat(path .. tail)
       if st and st.mode & 7 ~= 0 then
          local ok, err = sys.chmod(path .. tail, st.mode & ~7)
-         sys.log(ok and "notice" or "warning", ok and ("%s is for its user and group only now")
-            :format(path .. tail) or "cannot change the mode of " .. err)
+         if ok then
+            sys.log("notice", path .. tail .. " is for its user and group only now")
+         else
+            sys.log("warning", "cannot change the mode of " .. err)
+         end
       end
    end
 end
@@ -92,7 +95,10 @@ local function postgres_table(sql)
       return ("NUMERIC(20) DEFAULT nextval('%s_id') PRIMARY KEY"):format(name)
    end)
    sql = sql:gsub("%f[%w_]%u+%f[^%w_]", POSTGRES_TYPES)
-   return sequence ~= "" and { (sequence:gsub("; $", "")), sql } or sql
+   if sequence == "" then
+      return sql
+   end
+   return { (sequence:gsub("; $", "")), sql }
 end
 
 local function on_conflict(columns, keys)
@@ -105,8 +111,11 @@ local function on_conflict(columns, keys)
          sets[#sets + 1] = ('"%s" = EXCLUDED."%s"'):format(c, c)
       end
    end
-   return (" ON CONFLICT (%s) DO "):format(column_list(keys)) ..
-      (sets[1] and "UPDATE SET " .. table.concat(sets, ", ") or "NOTHING")
+   local what = "NOTHING"
+   if sets[1] then
+      what = "UPDATE SET " .. table.concat(sets, ", ")
+   end
+   return (" ON CONFLICT (%s) DO "):format(column_list(keys)) .. what
 end
 
 -- libpq reads what it is told from one text of name='value'.
@@ -148,14 +157,23 @@ dialects.postgresql = {
    begin = { "BEGIN" }, commit = { "COMMIT" }, rollback = { "ROLLBACK" },
    table = postgres_table,
    put = function(name, columns, keys)
-      return insert_text("INSERT", name, columns) .. (keys[1] and on_conflict(columns, keys) or "")
+      local text = insert_text("INSERT", name, columns)
+      if keys[1] then
+         text = text .. on_conflict(columns, keys)
+      end
+      return text
    end,
    put_new = function(name, columns) return insert_text("INSERT", name, columns) ..
       " ON CONFLICT DO NOTHING" end,
    last_id = "SELECT lastval()::numeric AS id",
    joined = function(column) return ("string_agg(%s::text, ' ')"):format(column) end,
    tables = "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()",
-   value = function(value) return type(value) == "string" and text_of(value) or value end,
+   value = function(value)
+      if type(value) == "string" then
+         return text_of(value)
+      end
+      return value
+   end,
    own = "SELECT CASE WHEN pg_try_advisory_lock(1952544116) THEN 1 ELSE 0 END AS got", -- "taut"
    oust = function(db)
       db.rows_of("SELECT COUNT(pg_terminate_backend(pid))::numeric AS n FROM pg_locks WHERE " ..
@@ -172,12 +190,27 @@ dialects.postgresql = {
 local KEY_CHARS = 190
 local PATH_CHARS = 700
 
-local function mysql_type(column, type)
-   if type == "TEXT" then
-      return column == "path" and ("VARCHAR(%d)"):format(PATH_CHARS)
-         or schema.names[column] and ("VARCHAR(%d)"):format(KEY_CHARS) or "LONGTEXT"
+-- How many characters a column has that MySQL's keys have room for; nil for one of any length.
+local function most_chars(column)
+   if column == "path" then
+      return PATH_CHARS
+   elseif schema.names[column or ""] then
+      return KEY_CHARS
    end
-   return type == "INTEGER" and "BIGINT" or "DOUBLE PRECISION"
+   return nil
+end
+
+local function mysql_type(column, type)
+   if type == "INTEGER" then
+      return "BIGINT"
+   elseif type ~= "TEXT" then
+      return "DOUBLE PRECISION"
+   end
+   local most = most_chars(column)
+   if most then
+      return ("VARCHAR(%d)"):format(most)
+   end
+   return "LONGTEXT"
 end
 
 local function mysql_table(sql)
@@ -200,9 +233,12 @@ end
 local function mysql_value(value, column)
    if type(value) == "string" then
       value = text_of(value)
-      local most = column == "path" and PATH_CHARS or schema.names[column or ""] and KEY_CHARS
+      local most = most_chars(column)
       local cut = most and #value > most and utf8.offset(value, most + 1)
-      return cut and value:sub(1, cut - 1) or value
+      if cut then
+         return value:sub(1, cut - 1)
+      end
+      return value
    elseif math.type(value) == "integer" and (value >= 1 << 31 or value < -1 << 31) then
       return value + 0.0
    end
@@ -226,7 +262,10 @@ dialects.mysql = {
    rollback = { "ROLLBACK", "SET autocommit = 1" },
    table = mysql_table,
    put = function(name, columns, keys)
-      return insert_text(keys[1] and "REPLACE" or "INSERT", name, columns)
+      if keys[1] then
+         return insert_text("REPLACE", name, columns)
+      end
+      return insert_text("INSERT", name, columns)
    end,
    put_new = function(name, columns) return insert_text("INSERT IGNORE", name, columns) end,
    last_id = "SELECT LAST_INSERT_ID() AS id",

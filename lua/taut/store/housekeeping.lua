@@ -69,7 +69,7 @@ end
 local function on_checked(self, reply, err)
    self.checked_at, self.check_error = loop.time(), err
    local was = self.damage
-   self.damage = reply and reply.wrong[1] or nil
+   self.damage = reply and reply.wrong[1]
    if err then
       sys.log("warning", "the database was not checked: " .. err)
    elseif self.damage then
@@ -98,7 +98,10 @@ end
 -- Details go, the oldest of all tables first, until there is room again.
 local function cut_details(self, used, fn)
    local now, limit = loop.time(), self.site.conf.keep_gb * FULL
-   if used.bytes <= (self.is_cutting and LOW or 1) * limit then
+   if self.is_cutting then
+      limit = LOW * limit
+   end
+   if used.bytes <= limit then
       if self.is_cutting then
          self.is_cutting = nil
          say_cut(self)

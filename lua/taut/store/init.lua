@@ -139,7 +139,10 @@ local function open_database(where, as)
    end
    sys.put(json.encode { ok = true, connected = true } .. "\n")
    local ok, why = pcall(prepare_database, as)
-   return ok and a, not ok and ("%s: %s"):format(a.text, tostring(why)) or nil
+   if not ok then
+      return false, ("%s: %s"):format(a.text, tostring(why))
+   end
+   return a
 end
 
 --- Serve requests until stdin ends, or the server is gone.

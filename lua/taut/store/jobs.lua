@@ -58,7 +58,12 @@ jobs.queries = {
    end,
    -- of `taut why`: one job, by its number or as squeue writes it; without either the user's last
    job_row = function(sql, args)
-      local column = args.id and "id" or args.label and "label" or '"user"'
+      local column = '"user"'
+      if args.id then
+         column = "id"
+      elseif args.label then
+         column = "label"
+      end
       return sql.rows_of(("SELECT * FROM job WHERE %s = ? ORDER BY time DESC, restart DESC LIMIT 1")
          :format(column), args.id or args.label or args.user)
    end,

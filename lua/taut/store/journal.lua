@@ -11,6 +11,7 @@ local helper = require "taut.base.helper"
 local loop = require "taut.loop"
 local seal = require "taut.seal"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 local waiting = require "taut.store.waiting"
 
 local journal = {}
@@ -71,15 +72,22 @@ local function on_written(self, batch, reply, err, answered)
       return
    end
    self.written = self.written + #batch.rows
-   self.waits_since = self.waiting.count > 0 and self.rest_since or nil
+   self.waits_since = nil
+   if self.waiting.count > 0 then
+      self.waits_since = self.rest_since
+   end
    self.most_rows = math.min(batches.ROWS, 2 * self.most_rows)
    if self.failed then
       sys.log("notice", ("the database can be written again; %d rows were waiting"):format(
          #batch.rows + self.waiting.count))
       self.failed = nil
    end
-   answer_waiting(self, reply.queued and self.backlog.token and ("the database is away: %s"):format(
-      self.backlog.error or self.store.down or "it does not answer") or nil)
+   local away
+   if reply.queued and self.backlog.token then
+      away = "the database is away: "
+         .. (self.backlog.error or self.store.down or "it does not answer")
+   end
+   answer_waiting(self, away)
    if #self.confirms > 0 or #self.held > 0 then
       self:flush()
    elseif self.waiting.count > 0 then
@@ -119,7 +127,10 @@ function Journal:flush()
    local batch = batches.next(self)
    self.writing = batch
    batches.write(self, batch, #self.confirms > 0, function(reply, err, answered)
-      on_written(self, batch, reply, not reply and err or nil, answered)
+      if reply then
+         err = nil
+      end
+      on_written(self, batch, reply, err, answered)
       ask_held(self, not reply)
       if reply and self.on_observations and #(reply.observations or {}) > 0 then
          self.on_observations(reply.observations)
@@ -138,7 +149,9 @@ function Journal:add(name, row)
    local ok, why = self.waiting:add { name, row }
    if not ok then
       self.lost = self.lost + 1
-      self.no_room = name ~= "sample" and why or self.no_room
+      if name ~= "sample" then
+         self.no_room = why or self.no_room
+      end
       if self.lost == 1 then
          sys.log("err", why .. ": new ones are dropped")
       end
@@ -174,6 +187,13 @@ function Journal:confirm(fn)
    self:flush()
 end
 
+local function rows_in(batch)
+   if not batch then
+      return 0
+   end
+   return #batch.rows
+end
+
 --- Ask the store; fn(rows) or fn(nil, error).
 function Journal:query(name, args, fn)
    if not self.store then
@@ -181,7 +201,7 @@ function Journal:query(name, args, fn)
    end
    local q = { name = name, args = args, fn = fn, row = self.asked }
    -- what is being written is found: the store answers in order
-   if self.written + (self.writing and #self.writing.rows or 0) < q.row and not self.failed then
+   if self.written + rows_in(self.writing) < q.row and not self.failed then
       self.held[#self.held + 1] = q
    else
       ask_store(self, q)
@@ -216,12 +236,17 @@ function Journal:state()
       queued, away = self.backlog:state()
       away = away or self.store.down
    end
-   local since = queued and queued.since or self.waits_since
+   local since, lag, err = tables.or_empty(queued).since or self.waits_since, 0, self.failed
+   if since then
+      lag = math.max(0, loop.time() - since)
+   end
+   if not self.backlog then
+      err = err or self.store.down
+   end
    -- what could not be written waits also while it is tried again
    local tried = self.batch or self.failed and self.writing
-   return { waiting = self.waiting.count + (tried and #tried.rows or 0), lost = self.lost,
-      error = self.failed or not self.backlog and self.store.down or nil, away = away,
-      queued = queued, lag = since and math.max(0, loop.time() - since) or 0 }
+   return { waiting = self.waiting.count + rows_in(tried), lost = self.lost,
+      error = err or nil, away = away, queued = queued, lag = lag }
 end
 
 -- One after the other until none waits, or one cannot be written.

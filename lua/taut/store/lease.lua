@@ -9,6 +9,7 @@ local helper = require "taut.base.helper"
 local loop = require "taut.loop"
 local seal = require "taut.seal"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 
 local lease = {}
 local Lease = {}
@@ -32,7 +33,10 @@ end
 
 --- Until when it may act, in nanoseconds of loop.now_ns(); nil where it may not now.
 function Lease:until_ns()
-   return self.token and loop.now_ns() < self.till_ns and self.till_ns or nil
+   if self.token and loop.now_ns() < self.till_ns then
+      return self.till_ns
+   end
+   return nil
 end
 
 --- Its host, in short, is it that one?
@@ -53,9 +57,14 @@ end
 --   the database does not say, or nil }
 function Lease:state()
    local row = self.row
-   return { host = is_kept_up(self) and row.host or nil, token = row and row.token or 0,
-      waiting = self.waits_ns and ms_since(self.waits_ns) < WAITS_MS and row.waiting or nil,
-      error = self.error }
+   local state = { token = tables.or_empty(row).token or 0, error = self.error }
+   if is_kept_up(self) then
+      state.host = row.host
+   end
+   if self.waits_ns and ms_since(self.waits_ns) < WAITS_MS then
+      state.waiting = row.waiting
+   end
+   return state
 end
 
 ---------------------------------------------------------------- asking
@@ -116,9 +125,11 @@ local function next_request(self)
       return { what = "take", holder = self.id, host = self.host, token = row.token,
          beat = row.beat }
    end
-   local says = not self.said_ns or ms_since(self.said_ns) >= WAIT_MS
-   self.said_ns = says and loop.now_ns() or self.said_ns
-   return { what = "look", waiting = says and self.host or nil }
+   if self.said_ns and ms_since(self.said_ns) < WAIT_MS then
+      return { what = "look" }
+   end
+   self.said_ns = loop.now_ns()
+   return { what = "look", waiting = self.host }
 end
 
 local function take_turn(self)
@@ -137,7 +148,11 @@ function ask(self, request, fn)
       end
       fn(reply ~= nil)
       if what ~= "offer" then
-         loop.timer(self.token and reply and RENEW_MS or LOOK_MS, function() take_turn(self) end)
+         local rest_ms = LOOK_MS
+         if self.token and reply then
+            rest_ms = RENEW_MS
+         end
+         loop.timer(rest_ms, function() take_turn(self) end)
       end
    end, ASK_MS)
 end

@@ -13,7 +13,10 @@ local PROGRESS = "schema_statement" -- how many of the next step are done
 
 local function number_setting(name)
    local row = db.rows_of("SELECT value FROM setting WHERE name = ?", name)[1]
-   return row and math.tointeger(tonumber(row.value)) or 0
+   if not row then
+      return 0
+   end
+   return math.tointeger(tonumber(row.value)) or 0
 end
 
 local function note_setting(name, value)
@@ -73,7 +76,10 @@ end
 
 --- Are there no tables yet, or those of an older schema?  A newer one is an error.
 function migrate.is_needed()
-   local version = db.tables().setting and number_setting "schema" or 0
+   local version = 0
+   if db.tables().setting then
+      version = number_setting "schema"
+   end
    if version > schema.version then
       error(("database has schema %d, this tautd knows %d"):format(version, schema.version), 0)
    end

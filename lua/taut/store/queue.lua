@@ -87,8 +87,10 @@ local ops = {}
 function ops.conf(request)
    local made, why = sys.mkdir(request.folder, 448) -- 0700
    local names, err = sys.names(request.folder)
-   if not names then
-      return nil, made and err or why
+   if not made and not names then
+      return nil, why
+   elseif not names then
+      return nil, err or why
    end
    q = { folder = request.folder, most = request.most, list = {}, first = 1, rows = 0, bytes = 0,
       left_out = 0, refused = count_lines(request.folder .. "/refused.rows") }
@@ -172,7 +174,10 @@ end
 function ops.refuse(request)
    local path = q.folder .. "/refused.rows"
    local st = sys.stat(path)
-   local room = REFUSED_BYTES - (st and st.size or 0)
+   local room = REFUSED_BYTES
+   if st then
+      room = room - (st.size or 0)
+   end
    for _, row in ipairs(request.rows) do
       local text = json.encode { row[1], row[2], row[3] } .. "\n"
       room = room - #text

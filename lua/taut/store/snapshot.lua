@@ -177,14 +177,22 @@ local function take_node(self, name, boot, heard)
    local n = self.site.topo.node_id[name]
    if n and heard then
       heard = math.max(heard, self.cluster.last_heard[name] or 0)
-      self.cluster.last_heard[name] = heard > 0 and heard or nil
-      self.findings.boots[n] = boot ~= "-" and boot or self.findings.boots[n]
+      self.cluster.last_heard[name] = nil
+      if heard > 0 then
+         self.cluster.last_heard[name] = heard
+      end
+      if boot ~= "-" then
+         self.findings.boots[n] = boot
+      end
    end
 end
 
 local function take_nodes(self, data, old)
    for name, boot, heard in data:gmatch "(%S+) (%S+) (%S+)" do
-      take_node(self, old and old.node(name) or name, boot, tonumber(heard))
+      if old then
+         name = old.node(name) or name
+      end
+      take_node(self, name, boot, tonumber(heard))
    end
 end
 
@@ -199,7 +207,10 @@ function Snapshot:restore(rows, old)
    local take = {
       c = function(data)
          local n, err = kept:read(data, old and old.map)
-         return not n and err or nil
+         if n then
+            return nil
+         end
+         return err
       end,
       l = function(data) return self.diagnosis:restore_shown(json.decode(data), old) end,
       n = function(data) return take_nodes(self, data, old) end,
@@ -211,7 +222,7 @@ function Snapshot:restore(rows, old)
          sys.log("warning", ("database: seen: %s: %s"):format(row.part, why))
       end
    end
-   self.seq = math.max(self.seq, rows[#rows] and rows[#rows].seq or 0)
+   self.seq = math.max(self.seq, tables.or_empty(rows[#rows]).seq or 0)
    self.diagnosis:restore_seen(kept, self.coverage)
    self.is_read, self.is_behind = true, self.is_news
    return function(component) return kept:has(component) end

@@ -55,7 +55,7 @@ end
 local function bytes_of()
    local ok, rows = pcall(db.rows_of, db.sizes())
    local map = {}
-   for _, row in ipairs(ok and rows or {}) do
+   for _, row in ipairs(tables.or_empty(ok and rows)) do
       map[row.name] = math.tointeger(tonumber(row.bytes))
    end
    return map
@@ -82,8 +82,11 @@ end
 local ops = {}
 
 function ops.check()
-   local wrong = json.array {}
-   local ok, err = pcall(db.is_server() and check_tables or check_file, wrong)
+   local wrong, look = json.array {}, check_file
+   if db.is_server() then
+      look = check_tables
+   end
+   local ok, err = pcall(look, wrong)
    if not ok then
       wrong[#wrong + 1] = tostring(err)
    end
@@ -108,7 +111,9 @@ function ops.used()
    local bytes, oldest = 0, nil
    for name, each in pairs(ROW_BYTES) do
       local first = db.rows_of(("SELECT MIN(time) AS time FROM %s"):format(name))[1].time
-      oldest = first and math.min(first, oldest or first) or oldest
+      if first then
+         oldest = math.min(first, oldest or first)
+      end
       if db.is_server() then
          bytes = bytes + each * db.rows_of(("SELECT COUNT(*) AS n FROM %s"):format(name))[1].n
       end

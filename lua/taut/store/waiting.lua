@@ -38,7 +38,10 @@ local function count_row(self, row, by)
    if row[1] == "sample" then
       local node = row[2].node
       local left = (self.of_node[node] or 0) + bytes
-      self.of_node[node] = left > 0 and left or nil
+      self.of_node[node] = nil
+      if left > 0 then
+         self.of_node[node] = left
+      end
    end
 end
 
@@ -46,7 +49,10 @@ end
 -- @param row { table, columns }
 -- @return true; or nil and why there is no room for it
 function Waiting:add(row)
-   local part = VITAL[row[1]] and 1 or DETAIL
+   local part = DETAIL
+   if VITAL[row[1]] then
+      part = 1
+   end
    if self.count >= part * ROWS_MAX or self.bytes >= part * BYTES_MAX then
       return nil, ("%d rows (%d MB) wait for the database"):format(self.count,
          self.bytes // 1000000)

@@ -12,6 +12,7 @@
 local db = require "taut.store.db"
 local json = require "taut.json"
 local leases = require "taut.store.leases"
+local tables = require "taut.base.tables"
 
 local writes = {}
 
@@ -24,7 +25,10 @@ local function write_rows(rows, observations, token)
    local is_old = token and leases.is_old(db, token)
    for _, r in ipairs(rows) do
       local name, row = r[1], r[2]
-      row.token = name == "action" and token or nil
+      row.token = nil
+      if name == "action" then
+         row.token = token
+      end
       if name == "together" then
          for _, o in ipairs(write_rows(row.rows, observations, token)) do
             seen[#seen + 1] = o
@@ -50,12 +54,15 @@ end
 -- How far the line is: rows of this batch that are done; math.huge for all of them.
 local function done_of(place)
    local row = db.rows_of("SELECT value FROM setting WHERE name = ?", "queue " .. place.line)[1]
-   local id, seq, rows = (row and row.value or ""):match "^(%x+) (%d+) (%d+)$"
+   local id, seq, rows = (tables.or_empty(row).value or ""):match "^(%x+) (%d+) (%d+)$"
    seq = math.tointeger(tonumber(seq))
    if id ~= place.id or seq < place.seq then
       return 0
    end
-   return seq > place.seq and math.huge or math.tointeger(tonumber(rows))
+   if seq > place.seq then
+      return math.huge
+   end
+   return math.tointeger(tonumber(rows))
 end
 
 local function note_place(place, rows)
