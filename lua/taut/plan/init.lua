@@ -80,7 +80,10 @@ end
 -- @return whether there are others
 local function lay_out_asked(board, list, late, options)
    local others = false
-   for _, i in ipairs(#list > 0 and board:reached() or {}) do
+   if #list == 0 then
+      return others
+   end
+   for _, i in ipairs(board:reached() or {}) do
       if (list[i].late or false) ~= late then
          others = true
       elseif lay_out_component(board, list[i], "confirm", options) > 0 and options.first_only then
@@ -133,9 +136,12 @@ local function make_question(options)
    local c = options.checks
    local phases = math.min(count_phases(c, options.budget_ms), boards.MOST_PHASES)
    local quiet = c.quiet_ms and count_phases(c, c.quiet_ms)
+   local watched, routine = options.watched, math.min(quiet or phases, phases)
+   if options.routine == false then
+      watched, routine = nil, 0
+   end
    return { topology = options.topology, coverage = options.coverage, nodes = options.nodes,
-      wanted = options.wanted, watched = options.routine ~= false and options.watched or nil,
-      routine = options.routine == false and 0 or math.min(quiet or phases, phases),
+      wanted = options.wanted, watched = watched or nil, routine = routine,
       confirm = { streams = c.confirm_streams, around = c.around or 0 },
       rules = { phases = phases, wide = c.wide_phases, senders = c.senders or 1, duplex = c.duplex,
          longest = c.longest, good = options.good or 0.75,
@@ -159,10 +165,11 @@ end
 function plan.make(options)
    local phases = lay_out(make_question(options))
    local asking = find_board(options.topology, options.coverage).ports
-   if asking then
-      asking:begin()
+   if not asking then
+      return phases
    end
-   for _, phase in ipairs(asking and phases or NOTHING) do
+   asking:begin()
+   for _, phase in ipairs(phases) do
       for _, t in ipairs(phase) do
          asking:ask(t)
       end

@@ -20,6 +20,7 @@ local MOST = 128                 -- ports tried for a test
 local ROUTINE = 8                -- of one that is about no link: routers answer only so many
 local LARGE = 64                 -- links of a set of which so few ports seldom take a certain one
 local ROUTERS = 65536            -- pairs of routers whose routes are remembered
+local NONE = {}
 
 -- What lies between the routers of two nodes, to ask about; false where there is no set.
 local function find_between(self, test)
@@ -57,10 +58,12 @@ local function list_marks(self, asked, place, link)
    local from, to, of = topo:from(link), topo:to(link), topo.asked_at.of
    local before, after = asked[place - 1], asked[place + 1]
    local list = { { link = link, hop = place } }
-   list[#list + 1] = type(before) == "table" and set.from[from] == link and before.to[from]
-      and { link = before.to[from], hop = place - 1 } or nil
-   list[#list + 1] = type(after) == "table" and set.to[to] == link and after.from[to]
-      and { link = after.from[to], hop = place + 1 } or nil
+   if type(before) == "table" and set.from[from] == link and before.to[from] then
+      list[#list + 1] = { link = before.to[from], hop = place - 1 }
+   end
+   if type(after) == "table" and set.to[to] == link and after.from[to] then
+      list[#list + 1] = { link = after.from[to], hop = place + 1 }
+   end
    local known = {}
    for _, mark in ipairs(list) do
       if of[mark.link] then
@@ -91,8 +94,11 @@ local function find_stalest(self, asked)
    local aimed, coverage, best, least, since = self.aimed, self.coverage, nil, math.huge, nil
    for i = 2, asked.n - 1 do
       local set = asked[i]
-      local members = type(set) == "table" and set.n <= LARGE and set.members
-      for k = 1, members and #members or 0 do
+      local members = NONE
+      if type(set) == "table" and set.n <= LARGE then
+         members = set.members or NONE
+      end
+      for k = 1, #members do
          local c = members[k]
          local n, tested = aimed[c] or 0, coverage:tested(c)
          if n < least or n == least and tested < since then
@@ -110,7 +116,10 @@ local function aim_at_due(self, asked, test)
       return nil
    end
    for i = 2, asked.n - 1 do
-      shown[i] = type(asked[i]) == "table" and asked[i].is[c] and c or false
+      shown[i] = false
+      if type(asked[i]) == "table" and asked[i].is[c] then
+         shown[i] = c
+      end
    end
    for _, link in ipairs((ways.known(self.topo, asked, shown))) do -- all that it then takes
       if link then
@@ -133,9 +142,16 @@ function Ports:ask(test)
    local asked = find_between(self, test)
    if asked then
       test.asked, test.trace = asked, asked.n - 1
-      test.aim = test.confirms and aim_at_link(self, asked, test, test.confirms, MOST)
-         or not test.confirms and aim_at_due(self, asked, test) or nil
-      test.src_port = take_ports(self, math.max(STREAMS, test.aim and test.aim.ports or 0))
+      if test.confirms then
+         test.aim = aim_at_link(self, asked, test, test.confirms, MOST) or nil
+      else
+         test.aim = aim_at_due(self, asked, test) or nil
+      end
+      local count = STREAMS
+      if test.aim then
+         count = math.max(count, test.aim.ports or 0)
+      end
+      test.src_port = take_ports(self, count)
    end
 end
 

@@ -65,7 +65,10 @@ end
 -- @param text of pack, or nil
 -- @param name function(name of a component then) → name now or nil; nil: as they are
 function Marks:restore(text, topo, name)
-   for _, m in ipairs(text and json.decode(text) or {}) do
+   if not text then
+      return
+   end
+   for _, m in ipairs(json.decode(text) or {}) do
       local c = topo.component_id[(name or tostring)(m.component) or ""]
       if c and not self.marks[c] then
          m.c, m.component = c, nil
@@ -96,13 +99,20 @@ end
 
 --- Take in the judged tests of an event.
 function Marks:note(tests, now)
-   for _, t in ipairs(next(self.marks) and tests or {}) do
+   if not next(self.marks) then
+      return
+   end
+   for _, t in ipairs(tests or {}) do
       for _, c in ipairs(stages.sure(t.route)) do
          local m = self.marks[c]
          if m and not m.done_at and m[t.class] then
             m[t.class] = m[t.class] + 1
-            m.best = math.max(m.best, t.class ~= "void" and t.bw_Bps or 0)
-            m.done_at = m.good + m.low >= ENOUGH and now or nil
+            if t.class ~= "void" then
+               m.best = math.max(m.best, t.bw_Bps or 0)
+            end
+            if m.good + m.low >= ENOUGH then
+               m.done_at = now
+            end
          end
       end
    end
