@@ -19,7 +19,10 @@ local function split_fields(line)
       local quoted, after = rest:match '^%s*"([^"]*)"%s*,(.*)$'
       local plain, more = rest:match "^([^,]*),(.*)$"
       list[#list + 1] = quoted or plain:match "^%s*(.-)%s*$"
-      rest = quoted and after or more
+      rest = more
+      if quoted then
+         rest = after
+      end
    end
    return list
 end

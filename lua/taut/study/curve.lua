@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- A picture of a study: lines with their spread, the table beneath.
 local svg = require "taut.report.svg"
+local terminal = require "taut.report"
 
 local curve = {}
 
@@ -40,7 +41,13 @@ local function find_range(series)
    if x1 < x0 then
       return 0, 1, 0, 1
    end
-   return x0, x1 > x0 and x1 or x0 + 1, y0, y1 > y0 and y1 or y0 + 1
+   if x1 <= x0 then
+      x1 = x0 + 1
+   end
+   if y1 <= y0 then
+      y1 = y0 + 1
+   end
+   return x0, x1, y0, y1
 end
 
 local function draw_axes(doc, report, at)
@@ -68,7 +75,7 @@ local function draw_series(doc, series, number, at)
    local points = {}
    for _, p in ipairs(series.points) do
       local x, y = at.x(p[1]), at.y(p[2])
-      points[#points + 1] = ("%s%.2f %.2f"):format(#points == 0 and "M" or "L", x, y)
+      points[#points + 1] = ("%s%.2f %.2f"):format(terminal.text_if(#points == 0, "M", "L"), x, y)
       if p[3] and p[4] and p[4] > p[3] then
          doc:line(x, at.y(p[3]), x, at.y(p[4]), { stroke = colour, stroke_width = 4,
             stroke_opacity = 0.3 })
@@ -98,10 +105,14 @@ local function draw_table(doc, report, top)
    end
    for r = 0, #rows do
       for i, h in ipairs(heads) do
-         local right = h:sub(1, 1) == ">"
-         local text = r == 0 and h:gsub("^>", "") or rows[r][i]
-         doc:text(right and x[i] + wide[i] or x[i], top + r * LINE, text, { size = 11,
-            anchor = right and "end" or "start", bold = r == 0 or nil })
+         local text, left, anchor = h:gsub("^>", ""), x[i], "start"
+         if r > 0 then
+            text = rows[r][i]
+         end
+         if h:sub(1, 1) == ">" then
+            left, anchor = left + wide[i], "end"
+         end
+         doc:text(left, top + r * LINE, text, { size = 11, anchor = anchor, bold = r == 0 or nil })
       end
    end
    return x[#x]
@@ -141,9 +152,12 @@ end
 -- @param bare without the table, which stands beside it
 -- @return SVG text
 function curve.svg(report, bare)
-   local height = TOP + HIGH + (bare and 50 or 60 + (#report.rows + 2) * LINE)
-   local doc = svg.new { width = math.ceil(math.max(LEFT + WIDE + legend_width(report),
-      bare and 0 or table_width(report) + 20)),
+   local below, width = 50, LEFT + WIDE + legend_width(report)
+   if not bare then -- the table
+      below, width = 60 + (#report.rows + 2) * LINE, math.max(width, table_width(report) + 20)
+   end
+   local height = TOP + HIGH + below
+   local doc = svg.new { width = math.ceil(width),
       height = math.max(height, TOP + 30 + #report.curves.series * 16), title = report.title,
       description = table.concat(report.notes, " ") }
    local range = { find_range(report.curves.series) }

@@ -14,7 +14,11 @@ local function solve_equations(rows, unknowns)
       for _, r in ipairs(rows) do
          scale[i] = scale[i] + r[i] ^ 2
       end
-      scale[i] = scale[i] > 0 and math.sqrt(scale[i]) or 1
+      if scale[i] > 0 then
+         scale[i] = math.sqrt(scale[i])
+      else
+         scale[i] = 1
+      end
    end
    for i = 1, unknowns do
       m[i] = {}
@@ -37,7 +41,10 @@ local function solve_equations(rows, unknowns)
          return nil
       end
       for k = 1, unknowns do
-         local f = k ~= i and m[k][i] / m[i][i] or 0
+         local f = 0
+         if k ~= i then
+            f = m[k][i] / m[i][i]
+         end
          for j = i, unknowns + 1 do
             m[k][j] = m[k][j] - f * m[i][j]
          end
@@ -53,8 +60,10 @@ end
 -- An equation scaled so that each point's relative error counts alike; unknowns are b and, where
 -- asked for, message_s and 1 / flops.
 local function make_equation(point, flops, has)
-   local total = point.share and point.flops / flops * point.share / (1 - point.share)
-      or point.time_s
+   local total = point.time_s
+   if point.share then
+      total = point.flops / flops * point.share / (1 - point.share)
+   end
    local row = { point.network_s / total }
    if has.messages then
       row[#row + 1] = point.messages / total
@@ -87,8 +96,14 @@ local function fit_constants(points, flops, has)
    elseif has.messages and x[2] < 0 then
       return fit_constants(points, flops, { compute = has.compute })
    end
-   return { b = x[1], message_s = has.messages and x[2] or 0, flops = has.compute and 1 / x[n] or
-      flops }
+   local constants = { b = x[1], message_s = 0, flops = flops }
+   if has.messages then
+      constants.message_s = x[2]
+   end
+   if has.compute then
+      constants.flops = 1 / x[n]
+   end
+   return constants
 end
 
 local function check_points(points)
@@ -115,8 +130,12 @@ local function measure_errors(points, constants)
    for _, p in ipairs(points) do
       local compute = p.flops / constants.flops
       local other = p.messages * constants.message_s + constants.b * p.network_s
-      local e = p.share and math.abs(other / (compute + other) / p.share - 1)
-         or math.abs((compute + other) / p.time_s - 1)
+      local e
+      if p.share then
+         e = math.abs(other / (compute + other) / p.share - 1)
+      else
+         e = math.abs((compute + other) / p.time_s - 1)
+      end
       sum, most = sum + e, math.max(most, e)
    end
    return sum / #points, most

@@ -31,7 +31,10 @@ function inject.time(machine, phases, solved, share, constants)
    local sum = 0
    for i, p in ipairs(phases) do
       local F, L = p.inject_bytes / machine.inject_Bps, solved[i].load_s
-      local offered = F > 0 and share * L / F or 0
+      local offered = 0
+      if F > 0 then
+         offered = share * L / F
+      end
       local K = constants.congestion or inject.congestion
       local congested = L * (1 + K * math.max(0, offered - 1))
       sum = sum + p.stages * (p.flops / constants.flops + p.messages * constants.message_s +
@@ -61,12 +64,18 @@ function inject.study(machine, motif, list, options, constants)
    local full = inject.time(machine, phases, solved, 1, constants)
    for i, share in ipairs(inject.shares) do
       local t = inject.time(machine, phases, solved, share, constants)
-      out.curve[i] = { share = share, time_s = t, ratio = full > 0 and t / full or 1 }
+      out.curve[i] = { share = share, time_s = t, ratio = 1 }
+      if full > 0 then
+         out.curve[i].ratio = t / full
+      end
       if not out.best or t <= out.best_s * (1 + 1e-9) then
          out.best, out.best_s = share, t
       end
    end
-   out.gain = full > 0 and 1 - out.best_s / full or 0
+   out.gain = 0
+   if full > 0 then
+      out.gain = 1 - out.best_s / full
+   end
    for i, p in ipairs(phases) do
       out.inject_s = out.inject_s + p.stages * p.inject_bytes / machine.inject_Bps
       out.load_s = out.load_s + p.stages * solved[i].load_s

@@ -116,8 +116,14 @@ function links.solve(machine, spec, task, may)
    end
    local cells
    cells, err = solve_cells(machine, spec, task, may, phases)
-   return cells and { cells = cells, phases = load.kept(phases), compute = M.compute,
-      ranks = not spec.real and list[1].ranks or nil }, err
+   if not cells then
+      return nil, err
+   end
+   local ranks
+   if not spec.real then
+      ranks = list[1].ranks
+   end
+   return { cells = cells, phases = load.kept(phases), compute = M.compute, ranks = ranks }
 end
 
 ---------------------------------------------------------------- tables
@@ -142,7 +148,10 @@ local function mean_and_spread(values)
    for _, v in ipairs(values) do
       squares = squares + (v - mean) ^ 2
    end
-   return mean, #values > 1 and math.sqrt(squares / (#values - 1)) or 0
+   if #values <= 1 then
+      return mean, 0
+   end
+   return mean, math.sqrt(squares / (#values - 1))
 end
 
 -- One cell over its seeds.
@@ -173,15 +182,20 @@ end
 function links.tabulate(machine, spec, results, given)
    local rows = {}
    for _, p in ipairs(spec.patterns) do
-      local constants = type(given) == "function" and given(p) or given
+      local constants = given
+      if type(given) == "function" then
+         constants = given(p) or given
+      end
       for _, n in ipairs(spec.jobs) do
          for _, speed in ipairs(spec.speeds or { 1 }) do
             local row, of = { pattern = p, jobs = n, speed = speed, cells = {} }, {}
             for seed = 1, spec.seeds do
                of[#of + 1] = results[make_key(p, n, speed, seed)]
             end
-            for i = 1, #of > 0 and #spec.shares or 0 do
-               row.cells[i] = sum_cell(machine, of, i + 1, constants)
+            if #of > 0 then
+               for i = 1, #spec.shares do
+                  row.cells[i] = sum_cell(machine, of, i + 1, constants)
+               end
             end
             row.ranks = of[1] and of[1].ranks
             rows[#rows + 1] = row

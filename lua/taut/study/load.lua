@@ -93,8 +93,11 @@ function load.of(machine, motif, list, per_node)
       return nil, ("%d ranks, expected at most %d"):format(ranks, MOST_RANKS)
    end
    local phases, err = list_phases(motif, list)
-   local out = phases and {}
-   for i = 1, phases and #phases or 0 do
+   if not phases then
+      return phases, err
+   end
+   local out = {}
+   for i = 1, #phases do
       out[i], err = add_phase(machine, phases[i], list, per_node or 1)
       if not out[i] then
          return nil, err
@@ -117,9 +120,16 @@ local function sum_solved(machine, phases, results, first)
    local out = { solved = {}, lost = 0, names = {} }
    for i, phase in ipairs(phases) do
       local result = results[first + i]
-      local mean_s = phase.waits == "all" and result.most_s or result.all_s * phase.active
-      out.solved[i] = { load_s = machine.waits and result.most_s or mean_s,
-         hottest_s = result.most_s, mean_s = mean_s, result = result }
+      local mean_s = result.all_s * phase.active
+      if phase.waits == "all" then
+         mean_s = result.most_s
+      end
+      local load_s = mean_s
+      if machine.waits then
+         load_s = result.most_s
+      end
+      out.solved[i] = { load_s = load_s, hottest_s = result.most_s, mean_s = mean_s,
+         result = result }
       out.lost = out.lost + result.lost_pairs
       for _, pair in ipairs(result.lost) do
          table.insert(out.names, machine:place_name(pair[1]) .. " to " ..

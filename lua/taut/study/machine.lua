@@ -2,6 +2,7 @@
 --- A machine as a study sees it: what its traffic is added up between, which cables may fail, what
 -- is where.
 local engine = require "taut.study"
+local report = require "taut.report"
 
 local machine = {}
 local Machine = {}
@@ -23,7 +24,8 @@ function builders.dragonfly(topo, inside)
    if topo.routing ~= "adaptive" then
       return use_own_routes(topo)
    end
-   return { kind = inside and "gates" or "groups", group = topo.group_of, cables = topo.cables }
+   return { kind = report.text_if(inside, "gates", "groups"), group = topo.group_of,
+      cables = topo.cables }
 end
 
 function builders.hyperx(topo)
@@ -180,7 +182,9 @@ function Machine:follow(overlay)
    end
    local out = {}
    for c, share in pairs(overlay:left()) do
-      out[c] = share == 0 and 0 or nil
+      if share == 0 then
+         out[c] = 0
+      end
    end
    if next(out) or self.is_rerouted then
       self.topo:set_health(out, { report = false })

@@ -17,8 +17,11 @@ function mix.running(machine, lines)
    local list, out = {}, 0
    for line in lines do
       local id, names = line:match "^(%S+) (%S+)$"
-      local nodes = {}
-      for _, name in ipairs(id and hostlist.expand(names, 1 << 20) or {}) do
+      local nodes, list_of = {}, {}
+      if id then
+         list_of = hostlist.expand(names, 1 << 20) or list_of
+      end
+      for _, name in ipairs(list_of) do
          nodes[#nodes + 1] = machine.topo.node_id[name]
       end
       if #nodes >= LEAST_NODES then
@@ -76,7 +79,10 @@ function mix.trace(lines, name, per_node)
          if not f then
             return nil, ("%s:%d: at least 8 numbers expected"):format(name, n)
          end
-         local procs = (f[5] or -1) > 0 and f[5] or f[8] or -1
+         local procs = f[8] or -1
+         if (f[5] or -1) > 0 then
+            procs = f[5]
+         end
          if (f[4] or -1) > 0 and procs > 0 and (f[2] or -1) >= 0 then
             local begin = f[2] + math.max(0, f[3] or 0)
             all[#all + 1] = { submit = f[2], begin = begin, over = begin + f[4],

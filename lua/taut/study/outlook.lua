@@ -15,8 +15,9 @@ local DAY = 86400
 function outlook.rate(list, days, is_cable)
    local seen, n = {}, 0
    for _, o in ipairs(list) do
-      for _, name in ipairs((o.left == 0 or o.class == "fatal") and o.components or {}) do
-         if is_cable(name) and not seen[name] then
+      local is_failure = o.left == 0 or o.class == "fatal"
+      for _, name in ipairs(o.components or {}) do
+         if is_failure and is_cable(name) and not seen[name] then
             seen[name], n = true, n + 1
             break
          end
@@ -38,9 +39,14 @@ function outlook.days(curve, rate, limits)
       for k, p in ipairs(curve) do
          local before = curve[k - 1]
          if p.degradation >= limit and not at then
-            local f = before and p.degradation > before.degradation and
-               (limit - before.degradation) / (p.degradation - before.degradation) or 1
-            at = before and before.failed + f * (p.failed - before.failed) or 0
+            local f = 1
+            if before and p.degradation > before.degradation then
+               f = (limit - before.degradation) / (p.degradation - before.degradation)
+            end
+            at = 0
+            if before then
+               at = before.failed + f * (p.failed - before.failed)
+            end
          end
       end
       out[i] = { limit = limit, failed = at }

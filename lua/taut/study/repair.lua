@@ -33,10 +33,11 @@ local function list_cables(machine, left)
    table.sort(bad)
    for _, c in ipairs(bad) do
       local back = machine.topo:opposite(c)
-      back = back and (left[back] or 1) < 1 and back or nil
+      if back and (left[back] or 1) >= 1 then
+         back = nil
+      end
       if not seen[c] then
-         list[#list + 1] = { c = c, back = back,
-            left = math.min(left[c], back and left[back] or 1) }
+         list[#list + 1] = { c = c, back = back, left = math.min(left[c], left[back or 0] or 1) }
          seen[back or c] = true
       end
    end
@@ -46,7 +47,9 @@ end
 local function leave_out_cable(left, cable)
    local out = {}
    for c, share in pairs(left) do
-      out[c] = c ~= cable.c and c ~= cable.back and share or nil
+      if c ~= cable.c and c ~= cable.back then
+         out[c] = share
+      end
    end
    return out
 end
@@ -92,10 +95,14 @@ end
 function repair.tasks(options)
    local list, k = {}, 0
    while k <= math.min(options.most, #options.links / 2) do
-      for seed = 1, k == 0 and 1 or options.seeds do
+      local seeds, next_k = options.seeds, k * 2
+      if k == 0 then
+         seeds, next_k = 1, 1
+      end
+      for seed = 1, seeds do
          list[#list + 1] = { key = ("%d|%d"):format(k, seed), failed = k, seed = seed }
       end
-      k = k == 0 and 1 or k * 2
+      k = next_k
    end
    return list
 end
@@ -138,7 +145,9 @@ function repair.when(tasks, results, options)
    end
    for _, p in ipairs(list) do
       p.n, p.lost_per_day = nil, p.degradation * options.nodes * 24
-      pays = pays or p.lost_per_day * options.days >= options.cost and p or nil
+      if p.lost_per_day * options.days >= options.cost then
+         pays = pays or p
+      end
    end
    return list, pays
 end

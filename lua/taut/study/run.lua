@@ -43,7 +43,10 @@ local function sum_up_runs(share, times)
    for _, t in ipairs(times) do
       squares = squares + (t - p.mean) ^ 2
    end
-   p.sd = #times > 1 and math.sqrt(squares / (#times - 1)) or 0
+   p.sd = 0
+   if #times > 1 then
+      p.sd = math.sqrt(squares / (#times - 1))
+   end
    return p
 end
 

@@ -20,15 +20,16 @@ end
 -- What there is of a part.
 local function read_part(dir, part, known, results)
    local f = io.open(path_of_part(dir, part))
-   for line in f and f:lines("L") or function() end do
+   if not f then
+      return
+   end
+   for line in f:lines("L") do
       local d = line:sub(-1) == "\n" and json.decode(line)
       if type(d) == "table" and known[d.key] and type(d.result) == "table" then
          results[d.key] = d.result
       end
    end
-   if f then
-      f:close()
-   end
+   f:close()
 end
 
 --- Results of all parts so far.
@@ -57,8 +58,11 @@ function work.open(dir, words, tasks)
       local has = json.decode(f:read "a")
       f:close()
       if not has or json.encode(has.words) ~= json.encode(words) or has.tasks ~= #tasks then
-         return nil, ("%s holds another study: %s"):format(dir, has and type(has.words) == "table"
-            and table.concat(has.words, " ") or "its study.json cannot be read")
+         local what = "its study.json cannot be read"
+         if has and type(has.words) == "table" then
+            what = table.concat(has.words, " ")
+         end
+         return nil, ("%s holds another study: %s"):format(dir, what)
       end
       return true
    end
