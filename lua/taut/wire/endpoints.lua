@@ -44,7 +44,7 @@ function endpoints.of(hello)
    if hello.endpoints and #hello.endpoints > 0 then
       return hello.endpoints
    end
-   return { { tcp = hello.endpoint ~= "" and hello.endpoint or nil } }
+   return { { tcp = tables.unless_blank(hello.endpoint) } }
 end
 
 --- What two nodes can test on a rail.
@@ -73,19 +73,29 @@ end
 -- @param topo topology
 -- @return the table; nil when the two have no transport in common
 function endpoints.wire(test, node, peers, topo)
-   local other, rail = test.src == node and test.dst or test.src, test.rail or 1
+   local other, role, rail = test.src, "recv", test.rail or 1
+   if test.src == node then
+      other, role = test.dst, "send"
+   end
    local transport = endpoints.common(peers[node].endpoints, peers[other].endpoints, rail)
    if not transport then
       return nil
    end
    local own = peers[node].endpoints[rail].own or rail
-   local part = { id = test.id, role = test.src == node and "send" or "recv",
+   local part = { id = test.id, role = role,
       peer = peers[other].endpoints[rail][transport], node = topo.nodes[other], token = test.token,
       start_ms = test.start_ms, dur_ms = test.dur_ms, streams = test.streams,
-      rail = own > 1 and own - 1 or nil,
-      transport = transport ~= "tcp" and transport or nil,
-      mode = test.mode ~= "stream" and test.mode or nil,
       enough_Bps = test.enough_Bps }
+   -- what is usual is not said
+   if own > 1 then
+      part.rail = own - 1
+   end
+   if transport ~= "tcp" then
+      part.transport = transport
+   end
+   if test.mode ~= "stream" then
+      part.mode = test.mode
+   end
    if test.src_port and test.src == node and transport == "tcp" then
       add_way_asked(part, test, topo)
    end
@@ -131,7 +141,7 @@ end
 -- node a host takes part.  Senders that share a link on purpose go together.
 local function list_crowded(tests, peers)
    local host, out, groups, busy = find_shared_hosts(peers), {}, {}, {}
-   for _, t in ipairs(host and tests or {}) do
+   for _, t in ipairs(tables.or_empty(host and tests)) do
       local start = t.start_ms or 0
       busy[start] = busy[start] or {}
       out[t] = host[t.src] ~= nil and host[t.src] == host[t.dst] -- and takes nobody's place
@@ -139,14 +149,16 @@ local function list_crowded(tests, peers)
          local h = host[n]
          out[t] = out[t] or h and (busy[start][h] or n) ~= n
       end
-      for _, n in ipairs(not out[t] and { t.src, t.dst } or {}) do
-         busy[start][host[n] or 0] = n
+      if not out[t] then
+         for _, n in ipairs { t.src, t.dst } do
+            busy[start][host[n] or 0] = n
+         end
       end
       if out[t] and (t.senders or 1) > 1 then
          groups[start .. "/" .. (t.group or 0)] = true
       end
    end
-   for _, t in ipairs(next(groups) and tests or {}) do
+   for _, t in ipairs(tables.or_empty(next(groups) and tests)) do
       out[t] = out[t] or (t.senders or 1) > 1 and groups[(t.start_ms or 0) .. "/" .. (t.group or 0)]
    end
    return out
@@ -188,7 +200,10 @@ function endpoints.ofi_lead_ms(peers, default)
    local most
    for _, peer in pairs(peers) do
       if opens_libfabric(peer) then
-         local own = peer.ofi_ms and peer.ofi_ms + peer.ofi_ms // 10 + OFI_SLACK_MS or default
+         local own = default
+         if peer.ofi_ms then
+            own = peer.ofi_ms + peer.ofi_ms // 10 + OFI_SLACK_MS
+         end
          most = math.max(most or 0, math.min(OFI_MOST_MS, own))
       end
    end

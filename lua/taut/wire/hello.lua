@@ -115,17 +115,22 @@ function hello.version(greeting)
    end
    local newest, oldest = greeting.v, greeting.oldest or greeting.v
    if newest < wire.OLDEST or oldest > wire.VERSION or oldest > newest then
+      local mend = "upgrade tautd before the nodes"
+      if newest < wire.OLDEST then
+         mend = "upgrade taut-probe there"
+      end
       return nil, ("HELLO: v: expected protocol %s, got %s: %s"):format(
-         hello.range(wire.OLDEST, wire.VERSION), hello.range(oldest, newest),
-         newest < wire.OLDEST and "upgrade taut-probe there" or "upgrade tautd before the nodes")
+         hello.range(wire.OLDEST, wire.VERSION), hello.range(oldest, newest), mend)
    end
    return math.min(newest, wire.VERSION)
 end
 
 --- Does it say of which node it is, in any version?
 function hello.is_named(greeting)
-   return type(greeting) == "table" and check_fields(greeting, versions)
-      and check_fields(greeting, named) or false
+   if type(greeting) ~= "table" or not check_fields(greeting, versions) then
+      return false
+   end
+   return (check_fields(greeting, named)) or false
 end
 
 --- Is this the purpose of a survey?

@@ -19,7 +19,9 @@ function readings.of(message)
    if text then
       local ok
       ok, why = told.check(text, counters.kinds)
-      text = ok and text or nil
+      if not ok then
+         text = nil
+      end
    end
    return text, why
 end
@@ -44,7 +46,10 @@ function readings.fit(text, rails)
          out = out + 1
       end
    end
-   return out > 0 and table.concat(lines, "\n") or text, out
+   if out == 0 then
+      return text, out
+   end
+   return table.concat(lines, "\n"), out
 end
 
 return readings

@@ -13,7 +13,10 @@ local BYTES_MAX = 4000000   -- a frame holds a little more
 function reports.encode(message)
    local results, texts = message.results or {}, {}
    for first = 1, math.max(1, #results), ROWS do
-      local part = tables.copy(first == 1 and message or { kind = message.kind })
+      local part = { kind = message.kind }
+      if first == 1 then
+         part = tables.copy(message)
+      end
       part.results = message.results and json.array(table.move(results, first,
          math.min(first + ROWS - 1, #results), 1, {}))
       local text, err = json.encode(part)

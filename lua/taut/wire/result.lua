@@ -39,7 +39,7 @@ end
 local function check_way(test)
    local ok = test.way == nil or type(test.way) == "table" and #test.way >= 1
       and #test.way <= wire.HOPS_MAX
-   for _, a in ipairs(ok and test.way or {}) do
+   for _, a in ipairs(tables.or_empty(ok and test.way)) do
       ok = ok and type(a) == "string" and #a <= 45 and not a:find "[^%x.:]"
    end
    if not ok then
@@ -116,7 +116,11 @@ function result.read(message, version)
       end
       by[t.role .. ":" .. t.id] = t
    end
-   return by, is_count(message.refused) and message.refused or 0, (readings.of(message))
+   local refused = 0
+   if is_count(message.refused) then
+      refused = message.refused
+   end
+   return by, refused, (readings.of(message))
 end
 
 return result

@@ -32,7 +32,10 @@ end
 function ticket.split(payload)
    local at = payload:find("\n", 1, true) -- a pattern would try each byte of each HELLO
    local sealed = at and payload:match("^%x+$", at + 1)
-   return sealed and payload:sub(1, at - 1) or payload, sealed
+   if sealed then
+      return payload:sub(1, at - 1), sealed
+   end
+   return payload, sealed
 end
 
 local function find_key(credential)
@@ -57,8 +60,10 @@ function ticket.open(text, sealed)
    local plain = seal.open(key, wire.HELLO, seal.unhex(sealed) or "", 0,
       wire.REQUEST_VERSION)
    local h, err = json.decode(plain or "")
-   if not plain or type(h) ~= "table" then
-      return nil, plain and err or "HELLO: not sealed with its ticket's key"
+   if plain and type(h) ~= "table" then
+      return nil, err or "HELLO: not sealed with its ticket's key"
+   elseif not plain then
+      return nil, "HELLO: not sealed with its ticket's key"
    end
    for _, name in ipairs(BOUND) do
       if h[name] ~= t[name] then
