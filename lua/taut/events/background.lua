@@ -57,7 +57,12 @@ end
 local function list_own_tests(session, node, rail)
    local list = {}
    for _, t in ipairs(session.tests) do
-      local role = t.src == node and "send" or t.dst == node and "recv"
+      local role
+      if t.src == node then
+         role = "send"
+      elseif t.dst == node then
+         role = "recv"
+      end
       if role and (t.rail or 1) == rail then
          local r = session.results[node][role .. ":" .. t.id]
          if not r or r.error then

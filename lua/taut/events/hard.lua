@@ -5,12 +5,13 @@
 -- What a state should be is the catalogue's (counters/, `state`).  A port keeps `faults`, what is
 -- wrong with it now, and `best`, the best that was seen of a state whose past is its measure.
 local counters = require "taut.events.counters"
+local tables = require "taut.base.tables"
 
 local hard = {}
 
 -- States that the catalogue judges by what they were, or that mean "nothing here" at first.
 local function find_by_past(port, was, found)
-   port.best = was and was.best or {}
+   port.best = tables.or_empty(was).best or {}
    for name, value in pairs(port.state) do
       local entry = counters.of(port.source, name)
       if not entry or not entry.state or type(value) ~= "number" then
@@ -26,8 +27,8 @@ local function find_by_past(port, was, found)
          local before = was and was.state[name]
          local stood = was and was.faults and was.faults[name]
          if stood or type(before) == "number" and before ~= entry.absent then
-            found[name] = { class = "fatal", have = value, best = entry.whole or stood
-               and stood.best or before, left = 0 }
+            found[name] = { class = "fatal", have = value,
+               best = entry.whole or tables.or_empty(stood).best or before, left = 0 }
          end
       end
       ::continue::
@@ -72,20 +73,27 @@ local function find_pcie_Bps(port)
    if port.source ~= "pcie" or type(lanes) ~= "number" or type(speed) ~= "number" then
       return nil
    end
-   return lanes * speed * 1e6 / 8 * (speed >= 8000 and 128 / 130 or 8 / 10)
+   local coded = 8 / 10 -- of the bits on the wire, those that are data
+   if speed >= 8000 then
+      coded = 128 / 130
+   end
+   return lanes * speed * 1e6 / 8 * coded
 end
 
 local function find_side(port, name)
    local entry = counters.of(port.source, name)
-   return entry and entry.side or "both"
+   return tables.or_empty(entry).side or "both"
 end
 
 local function tell_begun(port, name, fault)
+   local text = ("%s of %s (%s) is %s"):format(name, port.name, port.source, fault.have)
+   if fault.best then
+      text = ("%s, it should be %s"):format(text, fault.best)
+   end
    return { what = name, class = fault.class, left = fault.left, have = fault.have,
       best = fault.best, via = port.source,
       have_Bps = find_pcie_Bps(port), side = find_side(port, name),
-      text = ("%s of %s (%s) is %s%s"):format(name, port.name, port.source, fault.have,
-         fault.best and (", it should be %s"):format(fault.best) or "") }
+      text = text }
 end
 
 local function tell_over(port, name)
@@ -151,7 +159,7 @@ function hard.changed(before, now, fn)
          port.faults, port.best = was.faults, was.best
          goto continue
       end
-      local stood = was and was.faults or {}
+      local stood = tables.or_empty(was).faults or {}
       port.faults = find_faults(port, was)
       for name, f in pairs(port.faults) do
          if not stood[name] or math.abs((f.left or 1) - (stood[name].left or 1)) > 1e-3 then

@@ -14,6 +14,7 @@ local names = require "taut.events.names"
 local endpoint_numbers = require "taut.topology.model.endpoint_numbers"
 local peers = require "taut.events.peers"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 
 local events = {}
 local Events = {}
@@ -45,20 +46,26 @@ function Events:left(component, census)
    local lanes, worst = 0, nil
    for _, e in pairs(self.standing[component] or {}) do
       if peers.is_own(census, component, e) then
-         lanes = lanes + (e.what == "lanes" and e.source == "netwatch" and 1 - e.left or 0)
+         if e.what == "lanes" and e.source == "netwatch" then
+            lanes = lanes + 1 - e.left
+         end
          if not worst or e.left < worst.left or e.left == worst.left and e.text < worst.text then
             worst = e
          end
       end
    end
-   return math.max(0, math.min(worst and worst.left or 1, 1 - lanes)), worst
+   return math.max(0, math.min(tables.or_empty(worst).left or 1, 1 - lanes)), worst
 end
 
 --- Tell the diagnosis what stands now: of what has changed, and of what depends on peers.
 function Events:review()
    local list = {}
    local census = peers.census(self.topo, self.standing, self.cluster.last_heard or {})
-   for _, set in ipairs { self.news, census and self.standing or {} } do
+   local sets = { self.news }
+   if census then
+      sets[2] = self.standing
+   end
+   for _, set in ipairs(sets) do
       for c in pairs(set) do
          list[c] = true
       end
@@ -81,7 +88,10 @@ end
 local function set_evidence(self, component, origin, evidence)
    local all = self.standing[component] or {}
    all[origin] = evidence
-   self.standing[component] = next(all) and all or nil
+   self.standing[component] = all
+   if not next(all) then
+      self.standing[component] = nil
+   end
    self.news[component] = true
    local name = self.topo.components[component]
    if evidence then
@@ -109,7 +119,7 @@ local function take_evidence(self, observation, component)
       return -- an old log: what is known is newer
    elseif left < 1 then
       set_evidence(self, component, origin, { left = left, what = observation.what,
-         source = observation.source, since = stood and stood.since or observation.to,
+         source = observation.source, since = tables.or_empty(stood).since or observation.to,
          at = observation.to, text = observation.text,
          via = observation.via or observation.source_kind, have = observation.have,
          best = observation.best })
@@ -123,7 +133,10 @@ end
 local function note_boot(self, observation)
    local topo = self.topo
    local n = observation.what == "boot" and topo.node_id[observation.node]
-   for _, c in ipairs(n and endpoint_numbers.ports_of_node(#topo.nodes, n, topo.rails) or {}) do
+   if not n then
+      return
+   end
+   for _, c in ipairs(endpoint_numbers.ports_of_node(#topo.nodes, n, topo.rails)) do
       for origin, s in pairs(self.standing[c] or {}) do
          if s.source == "kernel" and s.via == "pcie" and (s.at or 0) < (observation.from or 0) then
             set_evidence(self, c, origin, nil)
@@ -149,14 +162,15 @@ local function note_components(self, observation)
    end
 end
 
+local LEVELS = { fatal = "warning", harmless = "info" } -- of a log, by class
+
 local function log_observations(self, list)
    for i, o in ipairs(list) do
       if i > LINES then
          sys.log("notice", ("and %d more events; `taut events` has them"):format(#list - LINES))
          return
       end
-      sys.log(o.class == "fatal" and "warning" or o.class == "harmless" and "info" or "notice",
-         ("%s: %s"):format(o.source, o.text))
+      sys.log(LEVELS[o.class] or "notice", ("%s: %s"):format(o.source, o.text))
    end
    self.taken = self.taken + #list
 end
@@ -165,7 +179,10 @@ end
 local function read_guid_names(self)
    local path = self.names
    if self.map_path ~= path then
-      self.map_path, self.guid_names = path, path and guid_names.read(path) or nil
+      self.map_path, self.guid_names = path, nil
+      if path then
+         self.guid_names = guid_names.read(path)
+      end
    end
    return self.guid_names
 end

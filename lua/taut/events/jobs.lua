@@ -78,7 +78,7 @@ function jobs.of(observation, cluster, topo, now)
    local seen, list = {}, {}
    for _, name in ipairs(observation.components) do
       local c = topo.component_id[name]
-      for _, id in ipairs(c and jobs.on_link(cluster, topo, c) or {}) do
+      for _, id in ipairs(tables.or_empty(c and jobs.on_link(cluster, topo, c))) do
          if not seen[id] then
             seen[id] = true
             list[#list + 1] = id

@@ -48,7 +48,10 @@ local function add_observation(sql, observation)
          end
       end
    end
-   row.more = next(more) and json.encode(more) or nil
+   row.more = nil
+   if next(more) then
+      row.more = json.encode(more)
+   end
    sql.put("observation", row)
    local id = sql.last_id()
    for _, place in ipairs(list_places(observation)) do
@@ -144,7 +147,13 @@ end
 --   text that the node told
 -- @return array of observations, stored already
 function keep.sample(sql, row)
-   local told = type(row.counters) == "string" and row.counters or ""
+   local told, job = "", nil
+   if type(row.counters) == "string" then
+      told = row.counters
+   end
+   if row.job ~= 0 then
+      job = row.job or nil
+   end
    local before = reading_of(sql, row.node)
    if row.purpose == "epilog" then
       add_growth(sql, row, told, before)
@@ -154,7 +163,7 @@ function keep.sample(sql, row)
    end
    local state, list = readings.take(before, { node = row.node,
       time = row.time, mono = row.mono, host_boot = row.host_boot, boot = row.boot,
-      purpose = row.purpose, job = row.job ~= 0 and row.job or nil, restart = row.restart,
+      purpose = row.purpose, job = job, restart = row.restart,
       jobs = row.jobs, told = told, rails = row.rails, rail_count = row.rail_count,
       checked = row.checked })
    held.change(row.node, state)

@@ -26,18 +26,23 @@ local function guess_kind(name)
    return nil
 end
 
+-- What a counter without bytes counts, by class.
+local KINDS = { fatal = "error", degrading = "error", congestion = "stall" }
+
 --- What a counter's growth adds to: "bytes", "error", "stall", or nil.
 -- @return kind, how much one is, "send" or "receive" (of bytes)
 function meaning.kind(source, name)
    local entry = meaning.entry(source, name)
-   if not entry then
-      return guess_kind(name), 1, name:find "tx" and "send" or "receive"
+   if not entry and name:find "tx" then
+      return guess_kind(name), 1, "send"
+   elseif not entry then
+      return guess_kind(name), 1, "receive"
+   elseif entry.class == "traffic" and entry.unit == "bytes" then
+      return "bytes", entry.times or 1, entry.side
    elseif entry.class == "traffic" then
-      return entry.unit == "bytes" and "bytes" or nil, entry.times or 1, entry.side
-   elseif entry.class == "fatal" or entry.class == "degrading" then
-      return "error", 1
+      return nil, entry.times or 1, entry.side
    end
-   return entry.class == "congestion" and "stall" or nil, 1
+   return KINDS[entry.class], 1
 end
 
 return meaning

@@ -17,16 +17,16 @@ local function name_components(observation, topo)
    if #(observation.components or {}) == 0 then
       observation.components = json.array {}
       for _, place in ipairs(observation.places) do
-         observation.components[#observation.components + 1] = topo.component_id[place]
-            and place or nil
+         if topo.component_id[place] then
+            observation.components[#observation.components + 1] = place
+         end
       end
    end
 end
 
 -- A stored row as an observation again; jobs only where the caller may see them.
 local function unpack_row(row, topo, with_jobs)
-   local o = row.more and json.decode(row.more) or {}
-   o = tables.or_empty(o)
+   local o = tables.or_empty(row.more and json.decode(row.more))
    o.source, o.from, o.to, o.seconds = row.source, row.begin, row.time, row.seconds
    o.jump = row.jump
    o.scope, o.node, o.what, o.class, o.amount = row.scope, row.node, row.what, row.class, row.amount
@@ -54,7 +54,7 @@ function Observations:unpack(rows, uid, job)
    for i, row in ipairs(rows) do
       list[i] = unpack_row(row, self.topo, all)
       if not all then
-         list[i].jobs = job and json.array { job } or nil
+         list[i].jobs = job and json.array { job }
       end
    end
    return list
@@ -92,10 +92,14 @@ function Observations:list(args, uid, may_see, reply)
       return reply(nil, err)
    end
    local job, limit = args.job, args.limit or LIMIT
+   local since = 0
+   if type(args.since) == "number" then
+      since = args.since
+   end
    local function ask_store()
       self.journal:flush()
       self.journal:query("observations", { node = args.node, link = args.link, job = job,
-         since = type(args.since) == "number" and args.since or 0,
+         since = since,
          worse_than_harmless = args.serious == true, limit = limit + 1 }, function(rows, why)
          if not rows then
             return reply(nil, why)

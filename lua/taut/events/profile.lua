@@ -27,8 +27,12 @@ local function injection_Bps(topo, nodes)
    for _, node in ipairs(nodes) do
       local n = topo.node_id[node.node]
       if n then
-         sum, count = sum + (topo.fabrics and sum_rails_Bps(topo, n)
-            or topo.capacity[topo.tx[n]] * topo.rails), count + 1
+         if topo.fabrics then
+            sum = sum + sum_rails_Bps(topo, n)
+         else
+            sum = sum + topo.capacity[topo.tx[n]] * topo.rails
+         end
+         count = count + 1
       end
    end
    if count > 0 then
@@ -60,7 +64,10 @@ function profile.measure(topo, nodes)
    local both = (m.sent_Bps + m.received_Bps) / m.nodes
    m.sent_Bps, m.received_Bps = m.sent_Bps / m.nodes, m.received_Bps / m.nodes
    m.share = math.max(m.sent_Bps, m.received_Bps) / capacity
-   m.uneven = both > 0 and most / both or 1
+   m.uneven = 1
+   if both > 0 then
+      m.uneven = most / both
+   end
    return m
 end
 
@@ -74,13 +81,16 @@ function profile.class(kept)
    elseif kept.share < SOME then
       return "light"
    end
-   local class = kept.share < profile.HEAVY and "moderate" or "heavy"
+   local class, usual = "heavy", "all-to-all"
+   if kept.share < profile.HEAVY then
+      class, usual = "moderate", nil
+   end
    if kept.comm then
       return class, (kept.comm:match "^[^:]+")
    elseif kept.uneven >= UNEVEN then
       return class, nil -- a few nodes serve the others: no pattern of ours
    end
-   return class, class == "heavy" and "all-to-all" or nil
+   return class, usual
 end
 
 --- Each node's rate, to partners that are spread evenly over the job: who talks to whom is not

@@ -90,7 +90,10 @@ local function find_sent_Bps(self, topo, job, node)
    local p = self:profile(sys.user_name(job.user_id), job.name or "")
    local named = mark.parse(job.comment)
    if p then
-      return p.share >= profile.HEAVY and p.sent_Bps or 0
+      if p.share < profile.HEAVY then
+         return 0
+      end
+      return p.sent_Bps or 0
    end
    if named then
       return ASSUMED * topo.capacity[topo:ports(node)[1] or topo.tx[node]]
@@ -111,8 +114,9 @@ local function sum_traffic(topo, list)
    local map, of = {}, {}
    for _, job in ipairs(list) do
       local f = topo.fabrics and choice.of(topo, { nodes = job.nodes, partition = job.partition })
-      local own, nodes = f and f.topo or topo, job.nodes
+      local own, nodes = topo, job.nodes
       if f then
+         own = f.topo
          nodes = tables.map(tables.filter(nodes, function(node) return f.number[node] ~= nil end),
             function(node) return f.number[node] end)
       end
@@ -122,9 +126,12 @@ local function sum_traffic(topo, list)
       end
    end
    for own, pairs_list in pairs(of) do
-      for c, Bps in ipairs(#pairs_list > 0 and (load_rails.pairs(own, pairs_list)) or {}) do
-         if Bps > 0 then
-            map[own.fabric and topo:of_part(own.fabric, c) or c] = Bps
+      for c, Bps in ipairs(tables.or_empty(#pairs_list > 0
+         and load_rails.pairs(own, pairs_list))) do
+         if Bps > 0 and own.fabric then
+            map[topo:of_part(own.fabric, c) or c] = Bps
+         elseif Bps > 0 then
+            map[c] = Bps
          end
       end
    end
@@ -137,18 +144,22 @@ end
 --   and stays as it is until Slurm was asked again.
 function Profiles:background(excepted_job)
    local cluster, topo, memo = self.cluster, self.topo, self.memo
-   excepted_job = excepted_job and cluster.seen_running[excepted_job] and excepted_job or nil
+   if not excepted_job or not cluster.seen_running[excepted_job] then
+      excepted_job = nil
+   end
    if memo and memo.at == cluster.nodes_at and memo.topo == topo and memo.but == excepted_job then
       return memo.map, memo.jobs
    end
    local list, jobs = {}, 0
    for id, job in pairs(cluster.seen_running) do
       local nodes = {}
-      for _, name in ipairs(cluster.jobs[id] and cluster.jobs[id].names or {}) do
+      for _, name in ipairs(tables.or_empty(cluster.jobs[id]).names or {}) do
          nodes[#nodes + 1] = topo.node_id[name]
       end
-      local rate = id ~= excepted_job and #nodes > 1 and find_sent_Bps(self, topo,
-         job, nodes[1]) or 0
+      local rate = 0
+      if id ~= excepted_job and #nodes > 1 then
+         rate = find_sent_Bps(self, topo, job, nodes[1]) or 0
+      end
       if rate > 0 then
          jobs = jobs + 1
          list[jobs] = { nodes = nodes, rate = rate, partition = job.partition }

@@ -114,7 +114,9 @@ local function drop_zeros(source, amounts)
    local out = {}
    for name, amount in pairs(amounts) do
       local entry = amount == 0 and counters.of(source, name)
-      out[name] = (amount ~= 0 or entry and entry.class == "traffic") and amount or nil
+      if amount ~= 0 or entry and entry.class == "traffic" then
+         out[name] = amount
+      end
    end
    return out
 end
@@ -183,11 +185,13 @@ end
 
 -- The components a port of a node tells of; none for a port that no test uses.
 local function list_components(context, port, side)
-   local rail = find_rail(context, port)
-   return tables.map(rail and (SIDES[side] or SIDES.both) or {}, function(suffix)
-      return (context.rail_count > 1 and ("%s:%d"):format(context.node, rail) or context.node) ..
-         suffix
-   end)
+   local rail, name = find_rail(context, port), context.node
+   if not rail then
+      return {}
+   elseif context.rail_count > 1 then
+      name = ("%s:%d"):format(name, rail)
+   end
+   return tables.map(SIDES[side] or SIDES.both, function(suffix) return name .. suffix end)
 end
 
 local function complete_observation(context, port, window, observation)
@@ -199,8 +203,11 @@ local function complete_observation(context, port, window, observation)
       observation.port, observation.interface = context.node .. "/" .. port.name, port.name
       -- Gemini's sets: "credit_stall:X+" is of the router's link, which tautd names
       observation.direction = observation.what:match ":([XYZ][+-])$"
-      observation.components = observation.direction and {} or list_components(context, port,
-         observation.side)
+      if observation.direction then
+         observation.components = {}
+      else
+         observation.components = list_components(context, port, observation.side)
+      end
    end
    return observation
 end
@@ -288,8 +295,11 @@ end
 -- The readings' own clock, which only knows the time between two.
 local function make_window(state, now)
    local function clock_of_reading(reading)
-      return { time = reading.time, mono = reading.mono or 0,
-         boot = reading.mono and reading.host_boot or nil }
+      local host_boot
+      if reading.mono then
+         host_boot = reading.host_boot or nil
+      end
+      return { time = reading.time, mono = reading.mono or 0, boot = host_boot }
    end
    local a, b = clock_of_reading(state), clock_of_reading(now)
    if not a.boot then
@@ -324,7 +334,12 @@ local function look_for_events(state, now, kept, window)
    if #r.jobs == 0 and state.purpose == "prolog" and state.job then
       r.jobs = { state.job } -- its epilog was never heard
    end
-   r.during = now.checked and "check" or #r.jobs > 0 and "job" or "idle"
+   r.during = "idle"
+   if now.checked then
+      r.during = "check"
+   elseif #r.jobs > 0 then
+      r.during = "job"
+   end
    if state.boot ~= now.boot then
       add_event(make_plain_event(r, nil, window, "boot", "harmless", now.node .. " booted"))
    else

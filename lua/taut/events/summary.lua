@@ -9,7 +9,10 @@ local summary = {}
 local function add_counter(node, source, name, amount)
    local kind, times, side = meaning.kind(source, name)
    if kind == "bytes" then
-      local field = side == "send" and "sent" or "received"
+      local field = "received"
+      if side == "send" then
+         field = "sent"
+      end
       node.bytes[source] = node.bytes[source] or { sent = 0, received = 0 }
       node.bytes[source][field] = node.bytes[source][field] + amount * times
    elseif kind == "error" and amount > 0 then
@@ -155,7 +158,11 @@ end
 function summary.line(counted)
    local parts = { ("taut: %d nodes, sent %s, received %s"):format(counted.nodes,
       format_bytes(counted.sent), format_bytes(counted.received)) }
-   parts[#parts + 1] = counted.errors == 0 and "no errors" or ("%d errors"):format(counted.errors)
+   if counted.errors == 0 then
+      parts[#parts + 1] = "no errors"
+   else
+      parts[#parts + 1] = ("%d errors"):format(counted.errors)
+   end
    if counted.worst then
       parts[#parts + 1] = ("worst %s (%s +%d)"):format(counted.worst.node, counted.worst.name,
          counted.worst.amount)

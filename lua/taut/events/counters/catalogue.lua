@@ -10,7 +10,12 @@ function catalogue.new(options)
    local list, side = {}, options.side or "receive"
    local function add_counter(name, unit, entry)
       entry.unit, entry.width, entry.full = unit, entry.width or 64, "wraps"
-      entry.side = entry.side or type(side) == "function" and side(name) or side
+      if not entry.side then
+         entry.side = side
+         if type(side) == "function" then
+            entry.side = side(name) or side
+         end
+      end
       entry.source = entry.source or options.source
       list[name] = entry
    end

@@ -46,9 +46,10 @@ counter("hni_pcs_uncorrected_cw", "codewords", {
    misleads = "a link that comes up counts thousands",
    source = CORE,
 })
-for _, way in ipairs { "rx", "tx" } do
+for _, each in ipairs { { "rx", "receive" }, { "tx", "send" } } do
+   local way, side = each[1], each[2]
    counter("hni_llr_" .. way .. "_replay_event", "replays", {
-      side = way == "rx" and "receive" or "send",
+      side = side,
       class = "degrading", means = "the link had to send again",
       limits = {
          { class = "degrading", above = 10, per = 1, source = CORE
@@ -58,7 +59,7 @@ for _, way in ipairs { "rx", "tx" } do
       misleads = "single ones are what link layer retry is for",
    })
    counter("hni_" .. way .. "_paused", "cycles", {
-      side = way == "rx" and "receive" or "send",
+      side = side,
       class = "congestion", means = "time in which a traffic class had to pause",
       misleads = "flow control at work: tells of load, or of somebody slow to take",
       source = OMPI,

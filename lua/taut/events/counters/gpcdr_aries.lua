@@ -18,9 +18,10 @@ local function add_tile(at)
    counter("stalled:" .. at, "ns", { class = "congestion",
       means = "time packets stood in the input queues of tile " .. at,
       misleads = "summed over channels: may pass the time of the clock; tells of load" })
-   for _, side in ipairs { "send", "recv" } do
-      list[side .. "linkstatus:" .. at] = { state = true, unit = "lanes", class = "degrading",
-         side = side == "send" and "send" or "receive", whole = LANES, absent = 0,
+   for _, each in ipairs { { "send", "send" }, { "recv", "receive" } } do
+      local prefix, side = each[1], each[2]
+      list[prefix .. "linkstatus:" .. at] = { state = true, unit = "lanes", class = "degrading",
+         side = side, whole = LANES, absent = 0,
          means = "lanes up at tile " .. at, source = STATUS,
          misleads = "0 is also what a tile says that has no cable" }
    end

@@ -26,9 +26,10 @@ for dimension, lanes in pairs(LANES) do
       counter("credit_stall:" .. dir, "ns", { side = "send", class = "congestion", source = LDMS,
          means = "time packets to " .. dir .. " waited for room at the other end",
          misleads = LOAD })
-      for _, side in ipairs { "send", "recv" } do
-         list[side .. "linkstatus:" .. dir] = { state = true, unit = "lanes", class = "degrading",
-            side = side == "send" and "send" or "receive", whole = lanes, absent = 0,
+      for _, each in ipairs { { "send", "send" }, { "recv", "receive" } } do
+         local prefix, side = each[1], each[2]
+         list[prefix .. "linkstatus:" .. dir] = { state = true, unit = "lanes", class = "degrading",
+            side = side, whole = lanes, absent = 0,
             means = "lanes up in " .. dir, source = EZELL,
             misleads = "0 is also what a machine says that has nothing in this direction" }
       end

@@ -97,7 +97,12 @@ function growth.interface(counts, was, now)
       if before == v and not (entry and entry.full == "saturates") then
          grown[name] = STILL -- most of them
       elseif before then
-         local g = entry and growth.of(entry, before, v) or grow_unknown(before, v)
+         local g
+         if entry then
+            g = growth.of(entry, before, v)
+         else
+            g = grow_unknown(before, v)
+         end
          fell = fell or g.reset
          grown[name] = g
       end
@@ -111,7 +116,10 @@ function growth.interface(counts, was, now)
    if restarted then
       return grown, "reload"
    end
-   return grown, fell and "reset" or nil
+   if fell then
+      return grown, "reset"
+   end
+   return grown
 end
 
 --- What all counters of one port grew by.

@@ -51,7 +51,11 @@ for name, means in pairs {
    SeqNak = "the peer missed a packet of ours and asked for it again",
    RcSeqNak = "a packet came out of its order and was asked for again",
 } do
-   counter(name, "answers", { side = name == "RcSeqNak" and "receive" or "send",
+   local side = "send"
+   if name == "RcSeqNak" then
+      side = "receive"
+   end
+   counter(name, "answers", { side = side,
       class = "degrading", means = means,
       limits = {
          { class = "degrading", above = 120, per = HOUR, least = 10, source = AS_MLX5

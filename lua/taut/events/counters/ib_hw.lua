@@ -87,7 +87,11 @@ for name, means in pairs {
    np_cnp_sent = "notices of congestion sent", rp_cnp_handled = "notices of congestion obeyed",
    np_ecn_marked_roce_packets = "packets that a switch had marked as congested",
 } do
-   counter(name, "packets", { side = name:find "^np_cnp" and "send" or "receive",
+   local side = "receive"
+   if name:find "^np_cnp" then
+      side = "send"
+   end
+   counter(name, "packets", { side = side,
       class = "congestion", means = means, misleads = "RoCE's control of congestion at work",
       source = DCQCN })
 end

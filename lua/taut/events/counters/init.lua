@@ -121,7 +121,10 @@ end
 --- Largest value a counter can show.
 -- @param wide whether the wider form was read
 function counters.top(entry, wide)
-   local width = wide and entry.wide and entry.wide.width or entry.width
+   local width = entry.width
+   if wide and entry.wide then
+      width = entry.wide.width or width
+   end
    if width >= 63 then
       return math.maxinteger
    end
@@ -129,7 +132,20 @@ function counters.top(entry, wide)
 end
 
 function counters.full(entry, wide)
-   return wide and entry.wide and entry.wide.full or entry.full
+   if wide and entry.wide then
+      return entry.wide.full or entry.full
+   end
+   return entry.full
+end
+
+-- How much growth a limit allows in some time; without a time what counts by one allows any.
+local function allowed_by(limit, seconds)
+   if not limit.per then
+      return limit.above
+   elseif not seconds then
+      return math.huge
+   end
+   return limit.above * seconds / limit.per
 end
 
 --- What growth means.
@@ -144,9 +160,7 @@ function counters.judge(entry, amount, seconds)
       return entry.class
    end
    for _, limit in ipairs(entry.limits) do
-      local allowed = limit.per and (seconds and limit.above * seconds / limit.per or math.huge)
-         or limit.above
-      if amount > allowed and amount >= (limit.least or 1) then
+      if amount > allowed_by(limit, seconds) and amount >= (limit.least or 1) then
          return limit.class, limit
       end
    end
@@ -199,8 +213,11 @@ function counters.words(limit)
    if limit.above == 0 then
       return "any"
    end
-   return ("more than %d%s"):format(limit.above, limit.per and (per[limit.per] or
-      (" in %d s"):format(limit.per)) or "")
+   local text = ("more than %d"):format(limit.above)
+   if limit.per then
+      text = text .. (per[limit.per] or (" in %d s"):format(limit.per))
+   end
+   return text
 end
 
 return counters

@@ -7,6 +7,7 @@
 -- old name (NAME.1, NAME-20261120, NAME.old), and all later files are read in their order.
 local ingest = require "taut.events.ingest"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 
 local follow = {}
 local Follower = {}
@@ -47,7 +48,7 @@ local function find_rotated(path, what)
    local list = list_rotated(path)
    for i, stat in ipairs(list) do
       if is_same_file(stat, what) then
-         return stat.path, list[i + 1] and list[i + 1].path or path
+         return stat.path, tables.or_empty(list[i + 1]).path or path
       end
    end
    return nil, path
@@ -83,7 +84,11 @@ end
 local function begin_reading(self, stat)
    local p = self.position
    if p and is_same_file(stat, p) then
-      return open_file(self, self.path, p.offset <= stat.size and p.offset or 0)
+      local offset = p.offset
+      if offset > stat.size then
+         offset = 0
+      end
+      return open_file(self, self.path, offset)
    end
    local old = p and find_rotated(self.path, p)
    if old then

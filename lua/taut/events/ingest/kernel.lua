@@ -97,24 +97,41 @@ local function observe_pcie(record)
          record.have_words, record.best_words) }
 end
 
+local function observe_link(record)
+   local change = find_link_change(record)
+   if not change then
+      return change
+   end
+   local o = { what = "link", class = "harmless", left = 1,
+      text = ("link of %s/%s is %s"):format(record.host, record.interface, change) }
+   if change == "down" then
+      o.class, o.left = "fatal", 0
+   end
+   if record.speed then
+      o.text = ("%s at %g %s/s"):format(o.text, record.speed, record.unit)
+   end
+   return o
+end
+
 --- One line's meaning; see netwatch.lua.
 function kernel.observe(record)
    local o, err
    if record.have_words then
       o, err = observe_pcie(record)
    else
-      local change = find_link_change(record)
-      o = change and { what = "link", class = change == "down" and "fatal" or "harmless",
-         left = change == "down" and 0 or 1, text = ("link of %s/%s is %s%s"):format(record.host,
-            record.interface, change, record.speed and (" at %g %s/s"):format(record.speed,
-            record.unit) or "") }
+      o = observe_link(record)
    end
    if o then
       o.scope, o.origin = "node", record.interface or record.pci
       o.port = record.host .. "/" .. (record.interface or record.pci)
       -- Omni-Path's driver names its device: no interface of the kernel's
-      o.at = { host = record.host, interface = not record.becomes and record.interface or nil,
-         pci = not record.interface and record.pci or nil }
+      o.at = { host = record.host }
+      if not record.becomes then
+         o.at.interface = record.interface
+      end
+      if not record.interface then
+         o.at.pci = record.pci
+      end
    end
    return o, err
 end

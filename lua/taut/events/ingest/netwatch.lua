@@ -37,7 +37,9 @@ for row, text in pairs(MAP) do
    direction[row] = {}
    local column = 0
    for word in text:gmatch "%S+" do
-      direction[row][column] = word ~= "P" and word or nil
+      if word ~= "P" then
+         direction[row][column] = word
+      end
       column = column + 1
    end
 end
@@ -55,8 +57,10 @@ function netwatch.observe(record, state)
    if not mask or mask < 0 or mask > 7 then
       return nil, ("lanemask '%s', expected 0 to 7"):format(record.mask:sub(1, 20))
    end
-   local sender = record.way == "TX" and record.tile or record.other
-   local receiver = record.way == "TX" and record.other or record.tile
+   local sender, receiver = record.other, record.tile
+   if record.way == "TX" then
+      sender, receiver = record.tile, record.other
+   end
    local way = direction[sender.row][sender.column]
    if not way then
       return nil, ("%s is a tile of the processors"):format(name_tile(sender))
@@ -67,15 +71,23 @@ function netwatch.observe(record, state)
    if mask == before then
       return nil
    end
-   state.masks[name] = mask ~= 7 and mask or nil
    local lanes = COUNT[mask]
    local all = LANES[way:sub(1, 1)]
-   return { what = "lanes", scope = "link", class = mask == 7 and "harmless" or "degrading",
+   local text = ("%s to %s (%s): %d of 3 lanes"):format(name, name_tile(receiver), way, lanes)
+   local class
+   if mask == 7 then
+      class, text = "harmless", text .. " again"
+      state.masks[name] = nil
+   else
+      class = "degrading"
+      text = ("%s, %d of %d of the direction"):format(text, all - 3 + lanes, all)
+      state.masks[name] = mask
+   end
+   return { what = "lanes", scope = "link", class = class,
       left = (all - 3 + lanes) / all, have = ("%d of 3 lanes"):format(lanes), best = "3 of 3 lanes",
       port = name, far = name_tile(receiver), origin = name,
       at = { gemini = sender.gemini, direction = way },
-      text = ("%s to %s (%s): %d of 3 lanes%s"):format(name, name_tile(receiver), way, lanes,
-         mask == 7 and " again" or (", %d of %d of the direction"):format(all - 3 + lanes, all)) }
+      text = text }
 end
 
 return netwatch

@@ -71,7 +71,10 @@ local function observe_notice(record)
    local lower = record.notice:lower()
    for _, what in ipairs(URGENT) do
       if lower:find(what, 1, true) then
-         local where = ("%s%s"):format(record.guid, record.port and "/" .. record.port or "")
+         local where = record.guid
+         if record.port then
+            where = where .. "/" .. record.port
+         end
          return { what = "notice", class = "fatal",
             text = ("%s says: %s"):format(where, record.notice:sub(1, 80)) }
       end
@@ -93,11 +96,14 @@ function opensm.observe(record)
    if record.kind == "notice" then
       o = observe_notice(record)
    else
-      local lost = record.kind == "removed"
       record.name = record.name:gsub("%s+$", "")
-      o = { what = "link", class = lost and "fatal" or "harmless", left = lost and 0 or 1,
-         text = ("%s (%s) %s the fabric"):format(record.name:sub(1, 64), record.guid,
-            lost and "left" or "is back in") }
+      local what = ("%s (%s)"):format(record.name:sub(1, 64), record.guid)
+      if record.kind == "removed" then
+         o = { what = "link", class = "fatal", left = 0, text = what .. " left the fabric" }
+      else
+         o = { what = "link", class = "harmless", left = 1,
+            text = what .. " is back in the fabric" }
+      end
    end
    if o then
       o.origin, o.guid = record.guid, record.guid

@@ -22,8 +22,12 @@ local ops = {}
 function ops.conf(request)
    followers = {}
    for _, f in ipairs(request.follow) do
-      local one, err = follow.new(f.format, f.path, type(f.position) == "table" and f.position
-         or nil, f.from_start == true, f.trusted == true)
+      local position
+      if type(f.position) == "table" then
+         position = f.position
+      end
+      local one, err = follow.new(f.format, f.path, position, f.from_start == true,
+         f.trusted == true)
       if not one then
          return nil, err
       end
@@ -38,7 +42,11 @@ function ops.look()
    local list = reply.observations
    for _, f in ipairs(followers) do
       local before, inode = f.offset, f.inode
-      local got, err = f:look(#list < OBSERVATIONS and MOST or 0, function(observation)
+      local most = 0
+      if #list < OBSERVATIONS then
+         most = MOST
+      end
+      local got, err = f:look(most, function(observation)
          list[#list + 1] = observation
       end)
       if not got then
