@@ -3,8 +3,8 @@
 -- for the database.
 local json = require "taut.json"
 local reason = require "taut.policy.reason"
-local recurring = require "taut.diagnose.recurring"
-local whole = require "taut.diagnose.whole"
+local recurring_fault = require "taut.diagnose.recurring_fault"
+local whole_groups = require "taut.diagnose.whole_groups"
 local slow_whole = require "taut.report.slow_whole"
 
 local case = {}
@@ -35,8 +35,8 @@ local function reason_facts(self, verdict, action)
    local test, low, of = telling_test(run), diagnosis:tally(c)
    local k, spell_s = diagnosis:component(c), self.site.conf.diagnosis.spell_s
    return { loss = k.loss and k.loss.share,
-      hours = k.recurs and recurring.words(k.recurs, spell_s),
-      kind = topo:kind(c), part = whole.part_of(diagnosis, c), state = verdict.state,
+      hours = k.recurs and recurring_fault.words(k.recurs, spell_s),
+      kind = topo:kind(c), part = whole_groups.part_of(diagnosis, c), state = verdict.state,
       left = verdict.left or 1, test = test, low = low, tests = of, job = test and run[#run].job,
       repeated = action and action.forever and action.times, is_down = hard and hard.left <= 0,
       hard = hard and hard.left < self.site.conf.diagnosis.good and hard.head or nil,

@@ -8,8 +8,8 @@
 --                   act        policy/act.lua  drains and releases, through Slurm
 --                   tell       news.lua        the log, alerts, the site's program
 --                   write      records.lua     rows for the database
-local boots = require "taut.diagnose.boots"
 local loop = require "taut.loop"
+local node_boots = require "taut.diagnose.node_boots"
 local plan = require "taut.plan"
 
 local findings = {}
@@ -60,8 +60,8 @@ end
 
 -- What spoke against nodes that have booted since was of another time.
 local function note_boots(self, session)
-   local news = boots.news(self.boots, session.peers)
-   local booted = boots.note(self.boots, session.peers, self.site.topo)
+   local news = node_boots.news(self.boots, session.peers)
+   local booted = node_boots.note(self.boots, session.peers, self.site.topo)
    self.snapshot:booted(news)
    if #booted > 0 then
       self:follow(self.diagnosis:began_anew(booted, loop.time()))

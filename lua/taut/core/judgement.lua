@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Judges what a session brought: both accounts of each test become good, low or void.  Counts what
 -- came of it.
-local elsewhere = require "taut.diagnose.elsewhere"
 local judge = require "taut.diagnose.judge"
+local others_traffic = require "taut.diagnose.others_traffic"
 local stalls = require "taut.events.stalls"
 local sys = require "taut.sys"
 local tests = require "taut.tests"
@@ -58,7 +58,7 @@ local function excuse_loads(self, test)
       and not self.site.conf.diagnosis.lossless
    if test.class == "low" or test.port and test.port.is_low or is_late then
       local fabric = self.followers and self.followers.fabric
-      elsewhere.excuse(test, { topology = self.site.topo, good = self.site.conf.diagnosis.good,
+      others_traffic.excuse(test, { topology = self.site.topo, good = self.site.conf.diagnosis.good,
          loads = fabric and fabric:loads() or {},
          sent = self.profiles and self.profiles:background(test.job) or {} })
    end

@@ -8,26 +8,26 @@
 -- component on the way explains it as well.  Each event costs work in proportion to its own tests.
 --
 -- Losses, and what comes and goes, are evidence of other kinds, each with runs of its own
--- (loss.lua, recurring.lua); none of them clears another.
+-- (loss.lua, recurring_fault.lua); none of them clears another.
 --
 -- States: "ok", "suspect", "slow", "failed", "lossy"; a component nobody tested is "unknown".
-local alike = require "taut.diagnose.alike"
-local anew = require "taut.diagnose.anew"
-local busy = require "taut.diagnose.busy"
+local busy_link = require "taut.diagnose.busy_link"
 local cable = require "taut.diagnose.sets.cable"
+local component_classes = require "taut.diagnose.component_classes"
+local component_state = require "taut.diagnose.component_state"
 local evidence = require "taut.evidence"
-local learned = require "taut.diagnose.learned"
+local evidence_reset = require "taut.diagnose.evidence_reset"
+local learned_capacity = require "taut.diagnose.learned_capacity"
 local member = require "taut.diagnose.sets.member"
 local memory = require "taut.diagnose.memory"
 local queries = require "taut.diagnose.queries"
 local reasoning = require "taut.diagnose.reasoning"
 local records = require "taut.diagnose.record"
-local sane = require "taut.diagnose.sane"
 local sets = require "taut.diagnose.sets"
-local settle = require "taut.diagnose.settle"
 local tables = require "taut.base.tables"
-local wants = require "taut.diagnose.wants"
-local whole = require "taut.diagnose.whole"
+local valid_tests = require "taut.diagnose.valid_tests"
+local wanted_tests = require "taut.diagnose.wanted_tests"
+local whole_groups = require "taut.diagnose.whole_groups"
 
 local diagnose = {}
 local Diagnosis = {}
@@ -36,12 +36,12 @@ Diagnosis.__index = Diagnosis
 for name, method in pairs(queries) do
    Diagnosis[name] = method
 end
-Diagnosis.began_anew, Diagnosis.relearn = anew.began, anew.relearn
-Diagnosis.wanted, Diagnosis.watched = wants.wanted, wants.watched
+Diagnosis.began_anew, Diagnosis.relearn = evidence_reset.began, evidence_reset.relearn
+Diagnosis.wanted, Diagnosis.watched = wanted_tests.wanted, wanted_tests.watched
 Diagnosis.remark, Diagnosis.reasoning = reasoning.remark, reasoning.of
 
 local function new_engine(topo, settings)
-   return evidence.new(topo.graph, settings, alike.classes(topo))
+   return evidence.new(topo.graph, settings, component_classes.classes(topo))
 end
 
 --- @param topo topology
@@ -50,8 +50,8 @@ function diagnose.new(topo, settings)
    local self = setmetatable({ topo = topo, s = settings, suspects = {}, decided = {},
       want_list = { at = {} }, want_changed = {}, version = 0, marked = {},
       records = {}, epoch = topo.epoch, evidence = new_engine(topo, settings) }, Diagnosis)
-   self.learned = learned.new(topo, self.evidence, settings)
-   sane.begin(self)
+   self.learned = learned_capacity.new(topo, self.evidence, settings)
+   valid_tests.begin(self)
    self.sets, self.has_sets = sets.new(self), false
    self:listen(function() return false end)
    return self
@@ -125,7 +125,7 @@ function Diagnosis:reload(topo, settings)
    self.topo, self.epoch = topo, topo.epoch
    self.evidence = new_engine(topo, settings)
    self.evidence:know(old)
-   self.learned = learned.new(topo, self.evidence, settings, self.learned)
+   self.learned = learned_capacity.new(topo, self.evidence, settings, self.learned)
    if self.coverage then
       self:tell(self.coverage)
    end
@@ -154,8 +154,8 @@ end
 --- Judge components anew, and all suspects when one of them was named.
 -- @return array of changes { component, from, to, state, time, left }
 function Diagnosis:judge(list, now)
-   whole.review(self, now)
-   return settle.all(self, list, now)
+   whole_groups.review(self, now)
+   return component_state.all(self, list, now)
 end
 
 ---------------------------------------------------------------- taking in tests
@@ -169,7 +169,7 @@ end
 function Diagnosis:observe(tests, now)
    follow_routes(self)
    local flows, confirming
-   tests, flows, confirming = sane.take(self, tests, now)
+   tests, flows, confirming = valid_tests.take(self, tests, now)
    if #tests == 0 then
       return {}, {}
    end
@@ -179,7 +179,7 @@ function Diagnosis:observe(tests, now)
    local touched, _, _, _, over_sets = self.evidence:observe(time, tests[1].event or 0)
    self.has_sets = self.has_sets or over_sets > 0
    local looked_at, set = tables.set(touched), self.evidence:touched()
-   local more = busy.confirm(self, confirming)
+   local more = busy_link.confirm(self, confirming)
    table.move(self.sets.touched, 1, #self.sets.touched, #more + 1, more)
    for _, c in ipairs(more) do
       if not looked_at[c] then
@@ -190,7 +190,7 @@ function Diagnosis:observe(tests, now)
    local changes = self:judge(touched, now)
    local named = cable.review(self, self.set_changes, now)
    table.move(named, 1, #named, #changes + 1, changes)
-   more = anew.learn(self, tests, now)
+   more = evidence_reset.learn(self, tests, now)
    table.move(more, 1, #more, #changes + 1, changes)
    return changes, set
 end
@@ -219,7 +219,7 @@ function Diagnosis:hard(component, left, fact, now)
    else
       return {}
    end
-   return settle.hard(self, component, now)
+   return component_state.hard(self, component, now)
 end
 
 --- Sets may come down to a cable by what was said of links since the last tests: errors that a
@@ -240,10 +240,10 @@ function Diagnosis:forget(component, now, probation_s, changes)
       k.probation_until = now + probation_s
    end
    changes = changes or {}
-   settle.well(self, component, now, changes)
-   settle.untested(self, component, changes)
+   component_state.well(self, component, now, changes)
+   component_state.untested(self, component, changes)
    if k.hard then -- it stands all the same
-      local more = settle.hard(self, component, now)
+      local more = component_state.hard(self, component, now)
       table.move(more, 1, #more, #changes + 1, changes)
    end
    cable.take_back(self, over, now, changes)
@@ -265,8 +265,8 @@ end
 function Diagnosis:restore(component, record)
    memory.add(self, component, record)
    self.records[component] = records.restore(record)
-   settle.note(self, component, record.state)
-   wants.changed(self, component)
+   component_state.note(self, component, record.state)
+   wanted_tests.changed(self, component)
 end
 
 --- All that was kept has been handed in.

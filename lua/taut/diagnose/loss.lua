@@ -5,7 +5,7 @@
 -- odds of "it loses this share" against "queues do" (loss.h, loss/score.c).  Here is what follows.
 -- A good rate clears no loss: a link that loses 1 % may show 97 % of its rate, and several streams
 -- at once hide it altogether.
-local alone = require "taut.diagnose.alone"
+local lone_accuser = require "taut.diagnose.lone_accuser"
 local tables = require "taut.base.tables"
 local verdict = require "taut.diagnose.verdict"
 
@@ -108,7 +108,7 @@ function loss.missing(self, component, record, case, now)
    elseif case.far < far then
       return { what = "far", has = case.far, needs = math.ceil(far) }
    end
-   return alone.missing(self, component, case, far, find_newest_ends(self, component))
+   return lone_accuser.missing(self, component, case, far, find_newest_ends(self, component))
       or loss.find_queue(self.evidence:loss_run(component), case, s)
 end
 

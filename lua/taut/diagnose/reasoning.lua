@@ -1,18 +1,18 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What the diagnosis knows, in words.
 local loss = require "taut.diagnose.loss"
-local recurring = require "taut.diagnose.recurring"
+local recurring_fault = require "taut.diagnose.recurring_fault"
 local report = require "taut.report"
 local verdict = require "taut.diagnose.verdict"
 local tables = require "taut.base.tables"
-local whole = require "taut.diagnose.whole"
+local whole_groups = require "taut.diagnose.whole_groups"
 local slow_whole = require "taut.report.slow_whole"
 
 local reasoning = {}
 
 -- What else is slow with it, so that one repair may do: "all of the cable"; nil when nothing is.
 local function words_of_part(self, component)
-   local what, name = whole.part_of(self, component)
+   local what, name = whole_groups.part_of(self, component)
    if what and name then
       return ("all of %s %s"):format(what, name)
    end
@@ -61,7 +61,7 @@ function reasoning.remark(self, component, now)
       list[#list + 1] = "busy?"
    end
    list[#list + 1] = words_of_whole(k)
-   list[#list + 1] = k.recurs and recurring.words(k.recurs, self.s.spell_s)
+   list[#list + 1] = k.recurs and recurring_fault.words(k.recurs, self.s.spell_s)
    list[#list + 1] = k.loss and ("%d %% of a stream's rate is gone"):format(
       math.floor(100 * (1 - k.loss.rate) + 0.5))
    if k.state == "suspect" and k.tied then
@@ -214,11 +214,11 @@ end
 
 -- What it came back to, again and again.
 local function add_what_came_back(self, list, component, record)
-   local case = record.recurs or recurring.case(self, component)
-   if not case or not record.recurs and not recurring.is_suspect(self, component, case) then
+   local case = record.recurs or recurring_fault.case(self, component)
+   if not case or not record.recurs and not recurring_fault.is_suspect(self, component, case) then
       return
    end
-   local words = recurring.words(case, self.s.spell_s)
+   local words = recurring_fault.words(case, self.s.spell_s)
    if case.is_any then
       add_reason(list,
          ("it was low %s in which it was tested, at about %s of its capacity, and never got "
@@ -228,7 +228,8 @@ local function add_what_came_back(self, list, component, record)
          ("it came back to %s of its capacity %s in which it was tested, and did well "
          .. "between these"):format(format_percent(case.share), words))
    end
-   add_reason(list, ("score %.1f, needs %.4g (%s)"):format(case.score, recurring.needed(self, case),
+   add_reason(list, ("score %.1f, needs %.4g (%s)"):format(case.score,
+      recurring_fault.needed(self, case),
       case.is_any and "it is slow at any level rather than busy"
          or "it comes and goes rather than being busy"))
 end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What a run amounts to: suspect, slow, failed, or nothing yet, and why.
-local alone = require "taut.diagnose.alone"
-local jobs = require "taut.diagnose.jobs"
+local job_load = require "taut.diagnose.job_load"
+local lone_accuser = require "taut.diagnose.lone_accuser"
 local member = require "taut.diagnose.sets.member"
 local tables = require "taut.base.tables"
 
@@ -121,8 +121,8 @@ function verdict.missing(self, component, record, case, now)
       return { what = "confirmed", has = count_confirmations(record, case),
          needs = math.ceil(verdict.needed(self, record, s.slow_low, now)) }
    end
-   return alone.missing(self, component, case, far, self.evidence:newest(component))
-      or jobs.missing(self, component, record, case, now)
+   return lone_accuser.missing(self, component, case, far, self.evidence:newest(component))
+      or job_load.missing(self, component, record, case, now)
 end
 
 -- Ties that no test can break: with nothing arriving, acknowledgements are lost as well, so the

@@ -152,7 +152,7 @@ function report.bandwidth(bps)
 end
 
 --- What is learned of a class, in words.
--- @param row row of diagnose/learned.lua
+-- @param row row of diagnose/learned_capacity.lua
 -- @return "expected 11.20 GB/s (learned from 412 of 430 peers)"
 function report.learned(row)
    local function peers_in_words(peers)

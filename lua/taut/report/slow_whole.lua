@@ -14,7 +14,7 @@ local FORM = {
 }
 
 --- @param whole { kind, of = name, way = "out of" or "into" a router, n, total }
---   (diagnose/whole.lua); or a text, as records have it
+--   (diagnose/whole_groups.lua); or a text, as records have it
 -- @return with the figures of today; without them
 function slow_whole.text(whole)
    if type(whole) == "string" then

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Components whose capacity nobody configured: what they carry is learned
--- (lua/taut/diagnose/learned.lua), and until then they are open.
+-- (lua/taut/diagnose/learned_capacity.lua), and until then they are open.
 --
 -- A model gives them CABLE for each of their cables.  As a topology they have a guess, since
 -- routes, loads and flows want some number: the largest capacity that is configured.

@@ -5,9 +5,9 @@ local diagnose = require "taut.diagnose"
 local events = require "taut.events"
 local fabricsim = require "lib.fabricsim"
 local json = require "taut.json"
+local low_share = require "taut.diagnose.sets.low_share"
 local lu = require "luaunit"
 local memory = require "taut.diagnose.memory"
-local share = require "taut.diagnose.share"
 local tables = require "taut.base.tables"
 local topology = require "taut.topology"
 local watch = require "taut.fabric.watch"
@@ -20,21 +20,21 @@ local tests = {}
 local S = assert(config.diagnosis {})
 
 local function model(window, part, seen)
-   return share.model({ kind = {}, part = {} }, window, part, seen or 0, S)
+   return low_share.model({ kind = {}, part = {} }, window, part, seen or 0, S)
 end
 
 function tests.test_a_level_lies_well_inside_of_a_window()
    for _, ratio in ipairs { 0.03, 0.1, 0.25, 0.42, 0.7, 0.749 } do
-      local step = share.step(ratio, S)
+      local step = low_share.step(ratio, S)
       local low = 0.02 * (1 + S.set_near) ^ step
       lu.assertTrue(low <= ratio and ratio <= low * (1 + S.set_near) * 1.000001)
    end
-   lu.assertEquals(share.step(0, S), 0)
-   lu.assertEquals(share.step(0.02, S), 0)
+   lu.assertEquals(low_share.step(0, S), 0)
+   lu.assertEquals(low_share.step(0.02, S), 0)
 end
 
 function tests.test_what_the_odds_say()
-   local m = model(share.step(0.42, S), 1 / 18)
+   local m = model(low_share.step(0.42, S), 1 / 18)
    local rows = {
       -- k, n, least, most
       { 0, 1, -0.2, 0 },      -- one good flow says little
@@ -45,14 +45,15 @@ function tests.test_what_the_odds_say()
       { 18, 18, -0.5, 0.5 },
    }
    for _, r in ipairs(rows) do
-      local v = share.odds(r[1], r[2], m)
+      local v = low_share.odds(r[1], r[2], m)
       lu.assertTrue(v >= r[3] and v <= r[4], ("%d of %d: %g"):format(r[1], r[2], v))
    end
    -- a half and a third are what busy links show all the time
-   lu.assertTrue(share.odds(1, 18, model(share.step(0.5, S), 1 / 18)) < share.odds(1, 18, m) - 0.5)
+   lu.assertTrue(low_share.odds(1, 18, model(low_share.step(0.5, S), 1 / 18))
+      < low_share.odds(1, 18, m) - 0.5)
    -- and so is what others of its class show
-   lu.assertTrue(share.odds(1, 18, model(share.step(0.42, S), 1 / 18, 0.05))
-      < share.odds(1, 18, m) - 0.5)
+   lu.assertTrue(low_share.odds(1, 18, model(low_share.step(0.42, S), 1 / 18, 0.05))
+      < low_share.odds(1, 18, m) - 0.5)
 end
 
 ---------------------------------------------------------------- a tree with hashed uplinks
@@ -65,15 +66,16 @@ World.__index = World
 
 -- What is remembered of few flows is not what many say: 1 of 44 and 0 of 300 were one.
 function tests.test_many_flows_are_not_taken_for_few()
-   local fresh, used = model(share.step(0.42, S), 1 / 18), model(share.step(0.42, S), 1 / 18)
+   local fresh = model(low_share.step(0.42, S), 1 / 18)
+   local used = model(low_share.step(0.42, S), 1 / 18)
    for n = 1, 255 do
       for k = 0, n do
-         share.odds(k, n, used)
+         low_share.odds(k, n, used)
       end
    end
    for n = 256, 600, 43 do
-      lu.assertEquals(share.odds(0, n, used), share.odds(0, n, fresh))
-      lu.assertEquals(share.odds(3, n, used), share.odds(3, n, fresh))
+      lu.assertEquals(low_share.odds(0, n, used), low_share.odds(0, n, fresh))
+      lu.assertEquals(low_share.odds(3, n, used), low_share.odds(3, n, fresh))
    end
 end
 

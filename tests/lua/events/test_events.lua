@@ -15,7 +15,7 @@ local samples = require "taut.events.samples"
 local sim = require "lib.sim"
 local stalls = require "taut.events.stalls"
 local summary = require "taut.events.summary"
-local throttle = require "taut.diagnose.throttle"
+local throttled_groups = require "taut.diagnose.throttled_groups"
 local told = require "lib.told"
 local topology = require "taut.topology"
 local wire = require "taut.wire"
@@ -674,7 +674,7 @@ local function low_tests(d, is_slow)
 end
 
 local function throttled(d)
-   return throttle.find { topology = d.topo, diagnosis = d.diagnosis, events = d.events,
+   return throttled_groups.find { topology = d.topo, diagnosis = d.diagnosis, events = d.events,
       now = NOW }
 end
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- How heavily a job communicates, out of what its nodes counted.
-local elsewhere = require "taut.diagnose.elsewhere"
 local lu = require "luaunit"
+local others_traffic = require "taut.diagnose.others_traffic"
 local profile = require "taut.events.profile"
 local profiles = require "taut.events.profiles"
 local summary = require "taut.events.summary"
@@ -153,13 +153,13 @@ function tests.test_other_jobs_are_an_excuse_where_they_fill_a_link()
       if port then
          t.class, t.port = "void", { component = d.topo.component_id[port], is_low = true }
       end
-      elsewhere.excuse(t, { topology = d.topo, good = 0.75, loads = loads,
+      others_traffic.excuse(t, { topology = d.topo, good = 0.75, loads = loads,
          sent = d.profiles:background(t.job) })
       return t.class, t.why, t.port
    end
    local late = { src = 2, dst = 4, route = d.topo:route(2, 4), job = 9, class = "void",
       why = "n1 was late", bw_Bps = 2e7, segments = 200, lost = 4 }
-   elsewhere.excuse(late, { topology = d.topo, good = 0.75, loads = {},
+   others_traffic.excuse(late, { topology = d.topo, good = 0.75, loads = {},
       sent = d.profiles:background(9) })
    lu.assertEquals({ late.class, late.why, late.segments, late.lost }, { "void", "n1 was late" })
    local link = d.topo.component_id["r0.0.0/Z+"]

@@ -335,7 +335,7 @@ end
 --- @param args parsed command line (machine, fail, socket, fabric)
 -- @return { topo =, path = file it comes from, has_health = does tautd answer,
 --   state = { [c] = verdict }, left = { [c] = share of its capacity }, where known,
---   learned = rows of diagnose/learned.lua, or nil,
+--   learned = rows of diagnose/learned_capacity.lua, or nil,
 --   around = what tautd says that the fabric has routed around, supposed = { [c] = share } of
 --   --fail, supposed_names = the same as they were given: { component, left }, rerouted = what
 --   set_health reports, note = text or nil },

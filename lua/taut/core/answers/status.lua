@@ -7,7 +7,7 @@ local loop = require "taut.loop"
 local slow_whole = require "taut.report.slow_whole"
 local sys = require "taut.sys"
 local tables = require "taut.base.tables"
-local throttle = require "taut.diagnose.throttle"
+local throttled_groups = require "taut.diagnose.throttled_groups"
 
 local function list_by_node(map, row)
    local list = json.array {}
@@ -28,7 +28,7 @@ local function name_remarks(self)
 end
 
 local function list_throttled(self, now)
-   return throttle.find { topology = self.site.topo, diagnosis = self.diagnosis,
+   return throttled_groups.find { topology = self.site.topo, diagnosis = self.diagnosis,
       events = self.events, now = now }
 end
 

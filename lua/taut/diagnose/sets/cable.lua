@@ -2,7 +2,7 @@
 --- A set one of whose links is slow becomes a cable where something else speaks against one of its
 -- links alone: hard evidence, a sweep's counters, what switches log.  (Where ways can be asked for,
 -- tests do it: those of a set that was named are aimed at its links in turn.)
-local settle = require "taut.diagnose.settle"
+local component_state = require "taut.diagnose.component_state"
 local tables = require "taut.base.tables"
 local text = require "taut.diagnose.sets.text"
 
@@ -60,7 +60,7 @@ function cable.take_back(self, set_changes, now, changes)
    for _, v in ipairs(set_changes) do
       local k = v.over and v.cable and self:record(v.cable)
       if k and k.hard and k.hard.of_set then
-         settle.taken_back(self, v.cable, now, changes)
+         component_state.taken_back(self, v.cable, now, changes)
       end
    end
 end
@@ -75,7 +75,7 @@ function cable.review(self, set_changes, now)
       if c then
          v.cable = c
          if not self:is_decided(c) then
-            settle.found(self, c, make_fact(self, v), now, changes)
+            component_state.found(self, c, make_fact(self, v), now, changes)
          end
       end
    end

@@ -5,7 +5,7 @@
 -- anew where they fall to nothing, so that what was before a fault does not weigh.
 local tables = require "taut.base.tables"
 local weigh = require "taut.diagnose.sets.weigh"
-local share = require "taut.diagnose.share"
+local low_share = require "taut.diagnose.sets.low_share"
 
 local decide = {}
 
@@ -129,7 +129,7 @@ end
 -- At a half or a third it takes more.
 local function score_needed(self, window)
    local s = self.s
-   return s.slow_score * share.factor(window, s)
+   return s.slow_score * low_share.factor(window, s)
 end
 
 -- Is there enough for a verdict?
@@ -160,7 +160,7 @@ local function name_set(self, set, window, run, now)
    local v = { set = set, members = set.members, window = window, left = left, since = now,
       first = run.first, last = run.last, hits = run.hits, flows = run.flows,
       spells = run.spells, pairs = tables.size(run.pairs), score = run.score, doubt = 0,
-      state = state, is_fair = share.is_fair(window, self.s) }
+      state = state, is_fair = low_share.is_fair(window, self.s) }
    for lower, old in pairs(set.named) do -- what is slow was busy besides
       if lower < window then
          set.named[lower], self.standing[old] = nil, nil

@@ -11,7 +11,7 @@ local pack = require "taut.diagnose.sets.pack"
 local decide = require "taut.diagnose.sets.decide"
 local inventory = require "taut.diagnose.sets.inventory"
 local member = require "taut.diagnose.sets.member"
-local share = require "taut.diagnose.share"
+local low_share = require "taut.diagnose.sets.low_share"
 local tables = require "taut.base.tables"
 local text = require "taut.diagnose.sets.text"
 local weigh = require "taut.diagnose.sets.weigh"
@@ -159,7 +159,7 @@ end
 -- A flow that got `ratio` of what was expected.
 local function take_flow(self, test, way, ratio)
    local s = self.s
-   local step = ratio < s.good and share.step(ratio, s) or nil
+   local step = ratio < s.good and low_share.step(ratio, s) or nil
    local named = step and next(self.standing) and find_named_at(way, step)
    local key = test.src * (self.nodes + 1) + test.dst
    for i = 1, #way do

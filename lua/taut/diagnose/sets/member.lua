@@ -6,7 +6,7 @@
 -- them is slow are mostly flows to other groups.  Whatever else these may have taken is as good a
 -- cause, the other members of the same set first of all, until it was seen to do well.
 local endpoint_numbers = require "taut.topology.model.endpoint_numbers"
-local share = require "taut.diagnose.share"
+local low_share = require "taut.diagnose.sets.low_share"
 local tables = require "taut.base.tables"
 
 local member = {}
@@ -63,9 +63,9 @@ end
 
 -- Weigh the flows of the spell that is over.
 local function close_spell(self, component, followed)
-   local m = share.model(self.models, math.max(0, share.step(followed.best, self.s) - 1),
+   local m = low_share.model(self.models, math.max(0, low_share.step(followed.best, self.s) - 1),
       followed.part / followed.n, 0, self.s)
-   local odds = math.min(share.odds(followed.hits, followed.n, m), self.s.set_spell_most)
+   local odds = math.min(low_share.odds(followed.hits, followed.n, m), self.s.set_spell_most)
    if followed.score + odds <= 0 then
       begin_anew(self, component, followed)
    else
@@ -145,7 +145,7 @@ end
 function member.is_enough(sets, component, score)
    local s, y = sets.s, sets.followed[component]
    return member.is_broad(sets, component)
-      and score >= s.slow_score * share.factor(math.max(0, share.step(y.best, s) - 1), s)
+      and score >= s.slow_score * low_share.factor(math.max(0, low_share.step(y.best, s) - 1), s)
 end
 
 --- A judged test speaks about the followed links that are members of the sets on its way.

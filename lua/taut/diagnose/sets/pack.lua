@@ -5,7 +5,7 @@
 -- Kept are verdicts, of each set that looks slow its strongest runs, and when a flow crossed one
 -- whose links no test tells apart: or it would be "never tested" after each start.
 local decide = require "taut.diagnose.sets.decide"
-local share = require "taut.diagnose.share"
+local low_share = require "taut.diagnose.sets.low_share"
 local tables = require "taut.base.tables"
 local text = require "taut.diagnose.sets.text"
 local weigh = require "taut.diagnose.sets.weigh"
@@ -192,7 +192,7 @@ local function unpack_set(self, row, set_of)
       local own = set_of(self, set.members, math.min(1, math.max(1e-6, part)))
       own.runs, own.named, own.last = set.runs, set.named, last
       for _, v in pairs(own.named) do
-         v.set, v.members, v.is_fair = own, own.members, share.is_fair(v.window, self.s)
+         v.set, v.members, v.is_fair = own, own.members, low_share.is_fair(v.window, self.s)
          self.standing[v] = true
       end
       decide.watch(self, own) -- a suspect is one still

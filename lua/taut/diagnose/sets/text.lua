@@ -50,7 +50,7 @@ function text.name(topo, members)
 end
 
 --- What a verdict says, without its figures.
--- @param verdict of settle.lua
+-- @param verdict of component_state.lua
 function text.subject(topo, verdict)
    return ("%s %s"):format(text.of(topo, verdict.members), verdict.is_fair
       and "is slow or steadily busy" or verdict.state == "failed" and "has failed" or "is slow")

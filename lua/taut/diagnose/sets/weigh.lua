@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What one spell says of a set, window by window.
-local share = require "taut.diagnose.share"
+local low_share = require "taut.diagnose.sets.low_share"
 
 local weigh = {}
 
@@ -80,7 +80,7 @@ local function seen_elsewhere(set, window)
 end
 
 local function choose_model(self, set, window)
-   return share.model(self.models, window, set.part, seen_elsewhere(set, window), self.s)
+   return low_share.model(self.models, window, set.part, seen_elsewhere(set, window), self.s)
 end
 
 -- How many flows of a cell were in a window, and their sum.
@@ -95,8 +95,8 @@ local function count_shown_in(steps, window)
    return hits, sum
 end
 
--- Chances by hits and flows that were computed are in the model (share.odds).
-local MANY = share.MANY
+-- Chances by hits and flows that were computed are in the model (low_share.odds).
+local MANY = low_share.MANY
 
 --- What a spell says in a window: pair by pair, since a busy far end shows in all flows of its own;
 -- and in all, since a busy near end does.  The one that says less counts.
@@ -104,7 +104,7 @@ local MANY = share.MANY
 --   model }; good until the next one is weighed
 function weigh.spell(self, set, window)
    local model = choose_model(self, set, window)
-   local all, n, k, cells, odds_of = 0, 0, 0, set.tally.cells, share.odds
+   local all, n, k, cells, odds_of = 0, 0, 0, set.tally.cells, low_share.odds
    for i = 1, #cells, CELL do
       local flows, steps = cells[i + 1], cells[i + 3]
       local hits = steps and count_shown_in(steps, window) or 0
@@ -159,7 +159,7 @@ local function add_cells(self, run, window, cells, model)
    for i = 1, #cells, CELL do
       local key, steps = cells[i], cells[i + 3]
       local hits, sum = count_shown_in(steps or NONE, window)
-      local odds = share.odds(hits, cells[i + 1], model)
+      local odds = low_share.odds(hits, cells[i + 1], model)
       for _, set in ipairs(sets_between(self, key, cells[i + 2])) do
          by[set.id] = (by[set.id] or 0) + odds
       end

@@ -7,14 +7,14 @@
 -- so it is an excuse and no more: the test becomes void, and is made again at another time.
 local stages = require "taut.topology.stages"
 
-local elsewhere = {}
+local others_traffic = {}
 
 --- @param t judged test: route, class, bw_Bps, port; shares: the plan's own senders by component
 -- @param others map component → bytes per second of others
 -- @param topo topology
 -- @param good share of a capacity from which on a component is full
 -- @return the component that is full, or nil
-function elsewhere.full(t, others, topo, good)
+function others_traffic.full(t, others, topo, good)
    if not next(others) then
       return nil -- nearly always; the test's route need not be made for it
    end
@@ -52,10 +52,10 @@ local TEXT = {
 -- @param t judged test
 -- @param o { topology, good, loads = what ports counted: array of { component = name, Bps }, sent =
 --   what other jobs send by their profiles: map component → Bps }
-function elsewhere.excuse(t, o)
+function others_traffic.excuse(t, o)
    local known = { counted = counted(o.loads, o.topology), sent = o.sent }
    for _, how in ipairs { "counted", "sent" } do
-      local c = elsewhere.full(t, known[how], o.topology, o.good)
+      local c = others_traffic.full(t, known[how], o.topology, o.good)
       if c then
          if t.class == "low" or t.port then
             t.why = TEXT[how]:format(o.topology.components[c], known[how][c] / 1e6)
@@ -66,4 +66,4 @@ function elsewhere.excuse(t, o)
    end
 end
 
-return elsewhere
+return others_traffic

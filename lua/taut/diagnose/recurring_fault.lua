@@ -5,10 +5,10 @@
 -- weighs how often one ceiling came back (bouts/bouts.h, bouts/weigh.c).  What is busy comes back
 -- at another ceiling, or yields to several streams.  What loses where nobody counts has no ceiling,
 -- but never gets all of its capacity (`is_any`).
-local alone = require "taut.diagnose.alone"
+local lone_accuser = require "taut.diagnose.lone_accuser"
 local verdict = require "taut.diagnose.verdict"
 
-local recurring = {}
+local recurring_fault = {}
 
 local CONFIRMED = 2 -- bouts that several streams at once bore out
 local CONFIRMED_ANY = 4 -- where there is no ceiling
@@ -19,7 +19,7 @@ local DOUBT = 9.2 -- log odds against one chance in 10,000
 --- What the bouts of a component amount to, or nil where no ceiling came back.
 -- @return { score, share, first, last, is_fair, is_any, bouts, wide, all, spells, since, far,
 --   senders, receivers }
-function recurring.case(self, component)
+function recurring_fault.case(self, component)
    return self.evidence:recurrence(component)
 end
 
@@ -29,10 +29,10 @@ end
 
 --- Is it worth a suspicion, so that plans test it although it does well just now?  Not where
 -- another explains the bouts that does not come and go itself.
-function recurring.is_suspect(self, component, case)
+function recurring_fault.is_suspect(self, component, case)
    local enough = self.s.suspect_score / 2
    local is_worth = case.score >= enough or case.is_any and case.bouts >= CHAIN
-   if not is_worth or recurring.is_over(case) then
+   if not is_worth or recurring_fault.is_over(case) then
       return false
    end
    local other = find_rival(self, component)
@@ -52,15 +52,15 @@ end
 
 --- What its score must be: one of so many bouts was chosen as the first, and its ceiling.  Where
 -- there is no ceiling nothing was chosen.
-function recurring.needed(self, case)
+function recurring_fault.needed(self, case)
    return self.s.recur_score + (case.is_any and 0 or math.log(math.max(1, case.all or 1)))
 end
 
 --- What a verdict still wants; nil when nothing is missing.
 -- @return as verdict.missing
-function recurring.missing(self, component, record, case, now)
+function recurring_fault.missing(self, component, record, case, now)
    local s, far = self.s, verdict.far_needed(self, component, record, now)
-   local needs = recurring.needed(self, case)
+   local needs = recurring_fault.needed(self, case)
    if case.score < needs then
       return { what = "score", has = case.score, needs = needs }
    elseif case.since > 1 then -- what was, and was mended since, is no news
@@ -74,12 +74,12 @@ function recurring.missing(self, component, record, case, now)
    if case.wide < confirmed then
       return { what = "confirmed", has = case.wide, needs = confirmed }
    end
-   return alone.missing(self, component, case, far, find_newest_ends(self, component))
+   return lone_accuser.missing(self, component, case, far, find_newest_ends(self, component))
 end
 
 --- Another component on the same ways that may have made the bouts.
 -- @return { component, rest, score, same }, or nil
-function recurring.rival(self, component)
+function recurring_fault.rival(self, component)
    local other = find_rival(self, component)
    local own = other and self.evidence:recurrence(other)
    if other then
@@ -90,7 +90,7 @@ function recurring.rival(self, component)
 end
 
 --- What is kept of a verdict.
-function recurring.record(case)
+function recurring_fault.record(case)
    return { share = case.share, all = case.all, bouts = case.bouts, spells = case.spells,
       is_any = case.is_any, first = case.first, last = case.last, score = case.score }
 end
@@ -98,7 +98,7 @@ end
 --- When a test can tell something new: a bout that several streams bore out is enough for its
 -- spell, and what does well is asked again a few times in a spell.
 -- @param last time of the last test of the component
-function recurring.not_before(self, component, last)
+function recurring_fault.not_before(self, component, last)
    local spell_s, list = self.s.spell_s, self.evidence:bouts(component)
    local b = list and list[#list]
    if b and b.is_wide and b.time // spell_s == last // spell_s then
@@ -109,7 +109,7 @@ end
 
 --- When it is slow, in words: "in 7 of 31 h".
 -- @param record what record() keeps
-function recurring.words(record, spell_s)
+function recurring_fault.words(record, spell_s)
    if spell_s == 3600 then
       return ("in %d of %d h"):format(record.bouts, record.spells)
    end
@@ -118,7 +118,7 @@ end
 
 --- Has it stayed away for so long that it is over?  What is slow in the part f of all spells stays
 -- away for n of them with the chance (1 - f)^n.
-function recurring.is_over(case)
+function recurring_fault.is_over(case)
    if not case then
       return true
    end
@@ -126,4 +126,4 @@ function recurring.is_over(case)
    return -case.since * math.log(1 - f) > DOUBT
 end
 
-return recurring
+return recurring_fault

@@ -12,7 +12,7 @@ local json = require "taut.json"
 local tables = require "taut.base.tables"
 local unknown = require "taut.topology.unknown"
 
-local learned = {}
+local learned_capacity = {}
 local Learned = {}
 Learned.__index = Learned
 
@@ -312,7 +312,7 @@ end
 -- @param settings the `diagnosis` section
 -- @param before what was learned about the same machine under another configuration, or nil
 -- @return object, or nil where every capacity is configured
-function learned.new(topo, evidence, settings, before)
+function learned_capacity.new(topo, evidence, settings, before)
    if not topo.learns then
       return nil
    end
@@ -332,4 +332,4 @@ function learned.new(topo, evidence, settings, before)
    return self
 end
 
-return learned
+return learned_capacity

@@ -3,14 +3,14 @@
 -- little of what they are now.
 local endpoint_numbers = require "taut.topology.model.endpoint_numbers"
 
-local boots = {}
+local node_boots = {}
 
 --- Take down the boot ids of an event's nodes.
 -- @param known map node → boot id, kept by the caller
 -- @param peers map node → { boot = its boot id or nil }
 -- @param topo topology
 -- @return tx and rx, of all rails, of nodes whose boot id is another one than was known
-function boots.note(known, peers, topo)
+function node_boots.note(known, peers, topo)
    local list = {}
    for n, peer in pairs(peers or {}) do
       local was = known[n]
@@ -24,7 +24,7 @@ function boots.note(known, peers, topo)
 end
 
 --- Nodes whose boot id is one that was not known, before note() takes it down.
-function boots.news(known, peers)
+function node_boots.news(known, peers)
    local list = {}
    for n, peer in pairs(peers or {}) do
       if peer.boot and peer.boot ~= known[n] then
@@ -35,4 +35,4 @@ function boots.news(known, peers)
    return list
 end
 
-return boots
+return node_boots

@@ -1,20 +1,20 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- From runs to states: who becomes suspect, who is named, who is well again.
-local busy = require "taut.diagnose.busy"
+local busy_link = require "taut.diagnose.busy_link"
 local loss = require "taut.diagnose.loss"
 local member = require "taut.diagnose.sets.member"
 local records = require "taut.diagnose.record"
-local recurring = require "taut.diagnose.recurring"
+local recurring_fault = require "taut.diagnose.recurring_fault"
 local tables = require "taut.base.tables"
 local verdict = require "taut.diagnose.verdict"
 local verdicts = require "taut.report.verdicts"
-local wants = require "taut.diagnose.wants"
-local whole = require "taut.diagnose.whole"
+local wanted_tests = require "taut.diagnose.wanted_tests"
+local whole_groups = require "taut.diagnose.whole_groups"
 
-local settle = {}
+local component_state = {}
 
 --- Keep the lists of suspects, of what was named, and of sets that have such members.
-function settle.note(self, component, state)
+function component_state.note(self, component, state)
    local was = self.suspects[component] or self.decided[component] or false
    self.suspects[component] = state == "suspect" or nil
    self.decided[component] = verdicts.is_verdict(state) or nil
@@ -30,9 +30,9 @@ local function set_state(self, component, state, now, changes)
       changes[#changes + 1] = { component = component, from = k.state, to = state, state = state,
          time = now, left = k.left }
       k.state, k.since = state, now
-      settle.note(self, component, state)
+      component_state.note(self, component, state)
       self.evidence:watch(component, self.suspects[component] or self.decided[component] or false)
-      wants.changed(self, component)
+      wanted_tests.changed(self, component)
    end
 end
 
@@ -70,7 +70,7 @@ end
 
 -- It comes and goes.
 local function become_recurring(self, component, record, case, now, changes)
-   records.decide(record, { recurs = recurring.record(case), left = math.min(1, case.share) })
+   records.decide(record, { recurs = recurring_fault.record(case), left = math.min(1, case.share) })
    self.evidence:explain_bouts(component)
    name_component(self, component, record.left)
    self.evidence:name_recurring(component, true)
@@ -85,7 +85,7 @@ local function become_lossy(self, component, record, case, now, changes)
 end
 
 --- The component is well, as far as is known.
-function settle.well(self, component, now, changes)
+function component_state.well(self, component, now, changes)
    local k = self:component(component)
    if k.recurs then
       self.evidence:forget_bouts(component)
@@ -103,16 +103,16 @@ end
 
 --- A set that is slow comes down to this link: named without tests of its own.
 -- @param fact hard evidence, `of_set`; what stood before is kept in it
-function settle.found(self, component, fact, now, changes)
+function component_state.found(self, component, fact, now, changes)
    local k = self:component(component)
    fact.own, k.hard = k.hard, fact
    become_slow(self, component, k, nil, now, changes)
 end
 
 --- The set it came from is well again.
-function settle.taken_back(self, component, now, changes)
+function component_state.taken_back(self, component, now, changes)
    self.evidence:name(component, 1)
-   settle.well(self, component, now, changes)
+   component_state.well(self, component, now, changes)
 end
 
 -- A suspect for what was found about it, whatever tests say: named when the site wants that.
@@ -125,7 +125,7 @@ local function judge_hard(self, component, record, case, now, changes)
       become_slow(self, component, record, nil, now, changes)
       return true
    end
-   wants.changed(self, component)
+   wanted_tests.changed(self, component)
    record.tied = nil
    record.missing = case and verdict.missing(self, component, record, case, now)
       or { what = "test" }
@@ -138,7 +138,7 @@ local function recheck_slow(self, component, record, case, is_hard, now, changes
       return false
    end
    self.evidence:name(component, 1)
-   settle.well(self, component, now, changes)
+   component_state.well(self, component, now, changes)
    return is_hard and record.hard and judge_hard(self, component, record, nil, now, changes)
       or false
 end
@@ -149,20 +149,20 @@ local function recheck_lossy(self, component, now, changes)
    if self.evidence:loss_good(component) < self.s.recover_good then
       return false
    end
-   settle.well(self, component, now, changes)
+   component_state.well(self, component, now, changes)
    return true
 end
 
 -- It came and went: has it stayed away?
 local function recheck_recurring(self, component, record, now, changes)
-   local case = recurring.case(self, component)
-   if not recurring.is_over(case)
+   local case = recurring_fault.case(self, component)
+   if not recurring_fault.is_over(case)
       or record.recurs.is_any and self:seen(component).good < self.s.recover_good then
-      record.recurs = recurring.record(case or record.recurs)
+      record.recurs = recurring_fault.record(case or record.recurs)
       return false
    end
    self.evidence:name(component, 1)
-   settle.well(self, component, now, changes)
+   component_state.well(self, component, now, changes)
    return true
 end
 
@@ -181,7 +181,7 @@ end
 -- Its run is worth no suspicion.
 local function calm_down(self, component, record, case, now, changes)
    if not case then
-      settle.well(self, component, now, changes)
+      component_state.well(self, component, now, changes)
    elseif record.state == "suspect" then
       record.tied, record.missing = nil, nil
       -- what it showed since speaks for a busy network
@@ -194,13 +194,13 @@ local function become_suspect(self, component, record, now, changes)
       record.suspect_at, record.asked = now, record.asked or 0
       set_state(self, component, "suspect", now, changes)
    end
-   wants.changed(self, component)
+   wanted_tests.changed(self, component)
 end
 
 -- What is missing for a verdict, and who else it may be.
 local function judge_suspect(self, component, record, case, now, changes)
    become_suspect(self, component, record, now, changes)
-   busy.review(self, component, record)
+   busy_link.review(self, component, record)
    record.missing = verdict.missing(self, component, record, case, now)
    local rivals = case.score >= self.s.slow_score / 2 and verdict.rivals(self, component, record,
       case) or {}
@@ -223,10 +223,10 @@ end
 -- A suspect because it comes and goes.  Returns whether it was named.
 local function judge_bouts(self, component, record, case, now, changes)
    become_suspect(self, component, record, now, changes)
-   record.missing = recurring.missing(self, component, record, case, now)
-   local rival = recurring.rival(self, component)
+   record.missing = recurring_fault.missing(self, component, record, case, now)
+   local rival = recurring_fault.rival(self, component)
    record.tied = rival and { rival } or nil
-   if record.missing or rival or whole.reason(self, component, now) then
+   if record.missing or rival or whole_groups.reason(self, component, now) then
       return false
    end
    become_recurring(self, component, record, case, now, changes)
@@ -235,12 +235,12 @@ end
 
 -- Is the cause one that is not this component alone, or may it be another one?
 local function is_of_others(self, component, record, case, now)
-   record.whole = whole.company(self, component)
+   record.whole = whole_groups.company(self, component)
    if record.whole then
       return true -- one cause, which is not this link
    end
    local elsewhere
-   record.whole, elsewhere = whole.reason(self, component, now)
+   record.whole, elsewhere = whole_groups.reason(self, component, now)
    if record.whole then
       name_component(self, component, math.min(1, case.best)) -- it explains its tests all the same
    elseif not record.tied then
@@ -270,9 +270,9 @@ local function judge_component(self, component, now, changes)
    if is_hard and (self.s.hard_alone or not is_suspect) then
       return judge_hard(self, component, k, case, now, changes)
    end
-   local bouts = recurring.case(self, component)
+   local bouts = recurring_fault.case(self, component)
    local is_losing = lost and loss.is_suspect(self, k, lost, now)
-   local is_recurring = bouts and recurring.is_suspect(self, component, bouts)
+   local is_recurring = bouts and recurring_fault.is_suspect(self, component, bouts)
    if is_losing and judge_losses(self, component, k, lost, now, changes)
       or is_recurring and judge_bouts(self, component, k, bouts, now, changes) then
       return true
@@ -304,7 +304,7 @@ local function sort_by_score(self, list)
 end
 
 --- Judge components anew, and all suspects when one of them was named.
-function settle.all(self, list, now)
+function component_state.all(self, list, now)
    local changes, named = {}, false
    for _, c in ipairs(sort_by_score(self, list)) do
       named = judge_component(self, c, now, changes) or named
@@ -323,7 +323,7 @@ function settle.all(self, list, now)
 end
 
 --- Nothing speaks against it any more, but no test has shown it well either.
-function settle.untested(self, component, changes)
+function component_state.untested(self, component, changes)
    local k, last = self:component(component), changes[#changes]
    if k.state == "ok" and last and last.component == component and
       self.evidence:cleared(component) == -math.huge then
@@ -333,7 +333,7 @@ end
 
 --- Hard evidence of a component came, changed or went.
 -- @return changes
-function settle.hard(self, component, now)
+function component_state.hard(self, component, now)
    local k = self:component(component)
    local stood, is_hard = k.state, verdict.is_hard(self, k)
    if not is_hard and stood ~= "suspect" and not k.by_hard then
@@ -341,14 +341,14 @@ function settle.hard(self, component, now)
    elseif k.by_hard and not is_hard then
       local changes = {}
       self.evidence:name(component, 1)
-      settle.well(self, component, now, changes)
+      component_state.well(self, component, now, changes)
       return changes
    end
-   local changes = settle.all(self, { component }, now)
+   local changes = component_state.all(self, { component }, now)
    if stood == "suspect" then
-      settle.untested(self, component, changes)
+      component_state.untested(self, component, changes)
    end
    return changes
 end
 
-return settle
+return component_state

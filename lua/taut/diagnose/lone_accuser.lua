@@ -5,7 +5,7 @@ local member = require "taut.diagnose.sets.member"
 local tables = require "taut.base.tables"
 local stages = require "taut.topology.stages"
 
-local alone = {}
+local lone_accuser = {}
 
 local function does_cross(topo, src, dst, component)
    for _, on in ipairs(src ~= dst and stages.all(topo:route(src, dst)) or {}) do
@@ -52,7 +52,7 @@ end
 -- @param far how many of each there must be
 -- @param src, dst the ends of its newest test, or nil
 -- @return { what = "senders" or "receivers", has, needs }, or nil
-function alone.missing(self, component, case, far, src, dst)
+function lone_accuser.missing(self, component, case, far, src, dst)
    if not self.topo:is_link(component) then
       return nil
    end
@@ -68,4 +68,4 @@ function alone.missing(self, component, case, far, src, dst)
    return nil
 end
 
-return alone
+return lone_accuser

@@ -4,7 +4,7 @@ local config = require "taut.config"
 local diagnose = require "taut.diagnose"
 local lu = require "luaunit"
 local memory = require "taut.diagnose.memory"
-local recurring = require "taut.diagnose.recurring"
+local recurring_fault = require "taut.diagnose.recurring_fault"
 local sim = require "lib.sim"
 
 local tests = {}
@@ -52,7 +52,7 @@ function tests.test_what_flaps_is_named_with_its_hours()
    local k = w.diagnosis:component(c)
    lu.assertNotNil(k.recurs)
    lu.assertAlmostEquals(k.left, 0.41, 0.03)
-   local words = recurring.words(k.recurs, 3600)
+   local words = recurring_fault.words(k.recurs, 3600)
    lu.assertStrMatches(words, "in %d+ of %d+ h")
    lu.assertStrContains(w.diagnosis:remark(c, w.now), words)
    lu.assertEquals(w:all "slow", { LINK })
@@ -153,15 +153,15 @@ function tests.test_a_repair_forgets_the_bouts()
 end
 
 function tests.test_hours_and_periods()
-   lu.assertEquals(recurring.words({ bouts = 7, spells = 31 }, 3600), "in 7 of 31 h")
-   lu.assertEquals(recurring.words({ bouts = 7, spells = 31 }, 60), "in 7 of 31 periods")
+   lu.assertEquals(recurring_fault.words({ bouts = 7, spells = 31 }, 3600), "in 7 of 31 h")
+   lu.assertEquals(recurring_fault.words({ bouts = 7, spells = 31 }, 60), "in 7 of 31 periods")
 end
 
 function tests.test_when_it_is_over()
    local function over(bouts, spells, since)
-      return recurring.is_over { bouts = bouts, spells = spells, since = since }
+      return recurring_fault.is_over { bouts = bouts, spells = spells, since = since }
    end
-   lu.assertTrue(recurring.is_over(nil))
+   lu.assertTrue(recurring_fault.is_over(nil))
    lu.assertFalse(over(7, 21, 0))
    lu.assertFalse(over(7, 31, 10))
    lu.assertTrue(over(7, 61, 40))

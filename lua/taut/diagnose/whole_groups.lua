@@ -7,7 +7,7 @@
 local cabinets = require "taut.topology.cabinets"
 local evidence = require "taut.evidence"
 
-local whole = {}
+local whole_groups = {}
 
 local DAY = 86400
 
@@ -21,7 +21,7 @@ end
 
 --- The group a node belongs to: its cabinet where that can be told, else its router (leaf).
 -- @param rail of several fabrics: that of one of them; each has groups of its own
-function whole.group_of(topo, node, rail)
+function whole_groups.group_of(topo, node, rail)
    local r = topo:router(node, topo.fabrics and rail or 1)
    if topo.fabrics then
       return r and "leaf " .. topo.router_name[r]
@@ -37,7 +37,7 @@ local function list_members(self, group)
       self.groups_of, self.groups = topo, {}
       for rail = 1, topo.fabrics and topo.rails or 1 do
          for n in ipairs(topo.nodes) do
-            local name = whole.group_of(topo, n, rail) or ""
+            local name = whole_groups.group_of(topo, n, rail) or ""
             self.groups[name] = self.groups[name] or {}
             table.insert(self.groups[name], n)
          end
@@ -57,7 +57,7 @@ end
 
 -- The group of a node's tx or rx, when nearly all in it are low.
 local function find_slow_group(self, component)
-   local s, name = self.s, whole.group_of(self.topo, self.topo:node_of(component))
+   local s, name = self.s, whole_groups.group_of(self.topo, self.topo:node_of(component))
    local tested, low = 0, 0
    for _, n in ipairs(list_members(self, name)) do
       local yes, was = is_peer_low(self, component, n)
@@ -115,7 +115,7 @@ local COMPANY = 3 -- links of a switch at one ceiling that are no coincidence
 -- @return { kind = "bundle" where they lead to one router, "links" where nearly all of them are,
 --   else "level"; way = "out of", "into" or, of a bundle, "from"; of = the router or both; n,
 --   total }, or nil
-function whole.company(self, component)
+function whole_groups.company(self, component)
    local y = self.topo:is_link(component) and self.evidence:company(component,
       math.ceil(self.s.slow_spells))
    if not y or y.low < COMPANY then
@@ -137,7 +137,7 @@ end
 -- @return what it is part of, { kind = "group" | "change" | "new", of = name of the group or class,
 --   n = how many of it are low, total }, or nil; report/slow_whole.lua says it
 -- @return what else there is everywhere, so that it has to wait, likewise, or nil
-function whole.reason(self, component, now)
+function whole_groups.reason(self, component, now)
    if not is_of_change(self, component) then
       local found = find_change(self, component, now)
       if found and not (self.machine_wide
@@ -153,7 +153,7 @@ function whole.reason(self, component, now)
 end
 
 --- Is the machine-wide change over?  Looked at every few minutes.
-function whole.review(self, now)
+function whole_groups.review(self, now)
    if not self.machine_wide or now - self.machine_wide_at < 300 then
       return
    end
@@ -192,7 +192,7 @@ end
 
 --- What a slow component is a part of, all of which is slow or failed.
 -- @return "node", "router", "cable" or "bundle", and a router's name; nil when it stands for itself
-function whole.part_of(self, component)
+function whole_groups.part_of(self, component)
    local topo = self.topo
    local both = { component, topo:opposite(component) }
    if topo:node_of(component) then
@@ -216,4 +216,4 @@ function whole.part_of(self, component)
    return nil
 end
 
-return whole
+return whole_groups

@@ -4,7 +4,7 @@
 local judge = require "taut.diagnose.judge"
 local tables = require "taut.base.tables"
 
-local busy = {}
+local busy_link = {}
 
 -- Does the test surely cross what it is to confirm?  One of a set, that it may have taken another
 -- member of, only where its way is known.
@@ -43,7 +43,7 @@ end
 --- What several streams took, one may have had since: it had met a pause then, or others on a link
 -- that is broken besides.  Such an answer says nothing of a busy link any more.
 -- @param record of the component: `busy`, how many answers say so, and `took`, their shares
-function busy.review(self, component, record)
+function busy_link.review(self, component, record)
    local took = record.took
    if took then
       record.took = tables.filter(took, function(much)
@@ -57,7 +57,7 @@ end
 -- @param self the diagnosis
 -- @param tests those of one event, judged, that have `confirms`
 -- @return array of the components concerned
-function busy.confirm(self, tests)
+function busy_link.confirm(self, tests)
    local concerned = {}
    tests = tables.filter(tests, surely_crosses)
    for _, t in ipairs(tests) do
@@ -87,4 +87,4 @@ function busy.confirm(self, tests)
    return concerned
 end
 
-return busy
+return busy_link

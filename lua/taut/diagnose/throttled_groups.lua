@@ -6,9 +6,9 @@
 local json = require "taut.json"
 local endpoint_numbers = require "taut.topology.model.endpoint_numbers"
 local tables = require "taut.base.tables"
-local whole = require "taut.diagnose.whole"
+local whole_groups = require "taut.diagnose.whole_groups"
 
-local throttle = {}
+local throttled_groups = {}
 
 local NODES_MIN = 4    -- nodes with tests, before a group is a group
 local SHARE = 0.75     -- of them low at once
@@ -50,7 +50,7 @@ end
 local function each_member(topo, fn)
    for rail = 1, topo.fabrics and topo.rails or 1 do
       for n in ipairs(topo.nodes) do
-         local name = whole.group_of(topo, n, rail)
+         local name = whole_groups.group_of(topo, n, rail)
          if name then
             fn(n, rail, name)
          end
@@ -76,7 +76,7 @@ end
 --- Groups of nodes that are throttled, as it seems.
 -- @param context { topology, diagnosis, events, now }
 -- @return array of { group, nodes (tested), low, best (the best ratio among the low tests) }
-function throttle.find(context)
+function throttled_groups.find(context)
    local list, groups = json.array {}, {}
    if #context.diagnosis.evidence:open(LOW_MIN) == 0 then
       return list -- nothing is low anywhere
@@ -100,4 +100,4 @@ function throttle.find(context)
    return list
 end
 
-return throttle
+return throttled_groups

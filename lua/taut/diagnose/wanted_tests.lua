@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What the diagnosis would like tested: suspects, and what has low tests.
 local loss = require "taut.diagnose.loss"
-local recurring = require "taut.diagnose.recurring"
+local recurring_fault = require "taut.diagnose.recurring_fault"
 
-local wants = {}
+local wanted_tests = {}
 
 local ENOUGH = 3 -- tests that show a loss in one spell
 
@@ -15,8 +15,8 @@ local function find_not_before(self, component, record, lost)
       return (lost.last // s.spell_s + 1) * s.spell_s
    end
    local cleared_at = record.hard and not case and self:seen(component).cleared_at or 0
-   if not case and not lost and not record.hard and recurring.case(self, component) then
-      return recurring.not_before(self, component, self.evidence:tested(component))
+   if not case and not lost and not record.hard and recurring_fault.case(self, component) then
+      return recurring_fault.not_before(self, component, self.evidence:tested(component))
    elseif record.hard and not case and cleared_at > (record.hard.since or 0) then
       return (cleared_at // s.spell_s + 1) * s.spell_s -- what was found does not slow it down
    elseif record.tied or not case or case.newest < s.spell_most - 0.5
@@ -46,7 +46,7 @@ local function make_entry(self, component)
    return { component = component, rivals = rivals,
       tests = math.max(1, self.s.slow_low - #k.confirmed),
       -- several win back what one loses
-      streams = lost and not k.hard and not recurring.case(self, component) and 1 or nil,
+      streams = lost and not k.hard and not recurring_fault.case(self, component) and 1 or nil,
       after = find_not_before(self, component, k, lost), probation_until = k.probation_until or 0,
       since = k.suspect_at or 0,
       seen = function() return count_partners(self, component) end }
@@ -123,7 +123,7 @@ local function list_suspects(self)
 end
 
 --- What a component wants tested has changed: it may have become a suspect, or be none any more.
-function wants.changed(self, component)
+function wanted_tests.changed(self, component)
    self.version, self.want_changed[component] = self.version + 1, true
 end
 
@@ -131,7 +131,7 @@ end
 -- @return array of { component, rivals = what it is to be told apart from, tests = pairs still
 --   needed, seen = function that gives a map node → tests it took part in, after = time before
 --   which nothing new would be known, or nil, late = after routine tests }
-function wants.wanted(self)
+function wanted_tests.wanted(self)
    local kept, serial = self.want_all, self.evidence:serial()
    if kept and kept.version == self.version and kept.serial == serial then
       return kept
@@ -152,7 +152,7 @@ local WATCHED = 4
 --- Components that are not suspects, but whose last test was low, of those that were low last: the
 -- longest runs first.
 -- @return array of { component }
-function wants.watched(self)
+function wanted_tests.watched(self)
    local list = {}
    for i, c in ipairs(self.evidence:longest(WATCHED)) do
       list[i] = { component = c }
@@ -160,4 +160,4 @@ function wants.watched(self)
    return list
 end
 
-return wants
+return wanted_tests

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What should be alike on a healthy machine.
-local alike = {}
+local component_classes = {}
 
 --- Components that should be alike: of one class and one capacity.
 -- @return array by component: number of its class
-function alike.classes(topo)
+function component_classes.classes(topo)
    local list, number, n = {}, {}, 0
    for c = 1, #topo.components do
       local key = ("%s %g"):format(topo:class(c), topo.capacity[c])
@@ -17,4 +17,4 @@ function alike.classes(topo)
    return list
 end
 
-return alike
+return component_classes

@@ -2,7 +2,7 @@
 -- The list of suspects is mended, not made anew: it must be what it would be if it were.
 local lu = require "luaunit"
 local sim = require "lib.sim"
-local wants = require "taut.diagnose.wants"
+local wanted_tests = require "taut.diagnose.wanted_tests"
 
 local tests = {}
 
@@ -26,7 +26,7 @@ local function in_order(d)
 end
 
 local function assert_current(d)
-   local list, order = wants.wanted(d), in_order(d)
+   local list, order = wanted_tests.wanted(d), in_order(d)
    for i, c in ipairs(order) do
       local w, k = list[i], d.records[c]
       lu.assertEquals(w.component, c)
@@ -51,10 +51,10 @@ function tests.test_suspects_keep_their_order_whatever_changes()
             end
          end
          w:random_job()
-         local c = wants.wanted(d)[1] and next(d.suspects)
+         local c = wanted_tests.wanted(d)[1] and next(d.suspects)
          if c and job % 7 == 0 then -- it goes and comes again before anybody asks
             d.records[c].suspect_at = w.now
-            wants.changed(d, c)
+            wanted_tests.changed(d, c)
          end
          most = math.max(most, assert_current(d))
       end

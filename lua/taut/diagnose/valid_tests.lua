@@ -2,7 +2,7 @@
 --- Which tests may speak at all: evidence of this machine, of now, once.
 local tables = require "taut.base.tables"
 
-local sane = {}
+local valid_tests = {}
 
 local AHEAD_S = 120 -- a clock that is set back makes tests come from the future
 
@@ -31,7 +31,7 @@ local WHY = { "from the future", "of another epoch", "of unknown components", "o
    "too old", "twice", "without a time" }
 
 --- What the diagnosis remembers for it.
-function sane.begin(self)
+function valid_tests.begin(self)
    self.refused = tables.counts(WHY)
 end
 
@@ -40,7 +40,7 @@ end
 -- @param tests that are evidence (judge.is_evidence)
 -- @return array of them; of the flows over sets that may be counted (Sets:observe); of those that
 --   were asked for to confirm something
-function sane.take(self, tests, now)
+function valid_tests.take(self, tests, now)
    if self.topo.epoch ~= 1 then
       local n = #tests
       tests = tables.filter(tests, function(test) return took_way_in_force(self, test) end)
@@ -54,4 +54,4 @@ function sane.take(self, tests, now)
    return list, flows, confirming
 end
 
-return sane
+return valid_tests

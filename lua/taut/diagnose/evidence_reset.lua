@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- When what spoke against components means nothing any more: their node booted, or what they are
 -- held against was learned anew.  Verdicts stand until tests take them back.
-local anew = {}
+local evidence_reset = {}
 
 -- Returns changes, set of the components concerned.
 local function void_runs(self, list, now)
@@ -17,11 +17,11 @@ end
 
 --- What spoke against these components was of another time: a node booted.
 -- @return as of observe
-anew.began = void_runs
+evidence_reset.began = void_runs
 
 --- Learn from tests, where there is something to learn.
 -- @return changes that follow
-function anew.learn(self, tests, now)
+function evidence_reset.learn(self, tests, now)
    local moved = self.learned and self.learned:take(tests, now) or {}
    if #moved == 0 then
       return {}
@@ -29,10 +29,10 @@ function anew.learn(self, tests, now)
    return (void_runs(self, moved, now))
 end
 
---- An administrator says that what is learned is to be learned anew (learned.lua).
+--- An administrator says that what is learned is to be learned anew (learned_capacity.lua).
 -- @param class its name, or nil for all
 -- @return as of observe, and how many components are concerned; or nil and what was expected
-function anew.relearn(self, class, now)
+function evidence_reset.relearn(self, class, now)
    if not self.learned then
       return nil, "nothing is learned: every capacity is configured"
    end
@@ -45,4 +45,4 @@ function anew.relearn(self, class, now)
    return changes, set, #list
 end
 
-return anew
+return evidence_reset

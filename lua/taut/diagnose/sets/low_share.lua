@@ -4,7 +4,7 @@
 -- One of N links that is slow shows a steady 1/N of the flows at one level, and the others at full
 -- rate.  A network that is busy shows that level rarely, and where it does, in any share of the
 -- flows.
-local share = {}
+local low_share = {}
 
 local BURST = 2.5 -- standard deviations
 
@@ -35,13 +35,13 @@ local function compute_odds(k, n, model)
 end
 
 --- Flows up to which results are remembered in the model: of k in n under k * MANY + n.
-share.MANY = 256
+low_share.MANY = 256
 
 --- Log odds of "one of the set is slow" against "busy", for k of n flows at a level.
 -- @param model { p = chance of a flow at the level with a slow link, q = without one, level =
 --   chance that a busy network shows just this level, busy = share of the network that is busy }
-function share.odds(k, n, model)
-   local key = n < share.MANY and k * share.MANY + n
+function low_share.odds(k, n, model)
+   local key = n < low_share.MANY and k * low_share.MANY + n
    local v = key and model[key]
    if not v then
       v = is_burst(k, n, model) and math.min(0, compute_odds(k, n, model))
@@ -58,7 +58,7 @@ local LEAST = 0.02 -- of the expectation; below it all levels are one
 --- Levels are counted in steps of `set_near`, windows are two of them: a level lies well inside of
 -- one.
 -- @return number of the step that a share of the expectation lies in, from 0
-function share.step(ratio, settings)
+function low_share.step(ratio, settings)
    if ratio <= LEAST then
       return 0
    end
@@ -74,14 +74,14 @@ local FAIR = 1.05 -- so near to a half or a third
 
 --- Is a window one in which fair sharing with somebody else leaves a flow?  What is steadily shared
 -- looks like what is slow.
-function share.is_fair(window, settings)
+function low_share.is_fair(window, settings)
    local low, high = window_ends(window, settings)
    return low < 0.5 * FAIR and high > 0.5 / FAIR or low < FAIR / 3 and high > 1 / 3 / FAIR
 end
 
 --- By how much more a verdict takes in a window: more where it is a fair share, too.
-function share.factor(window, settings)
-   if share.is_fair(window, settings) then
+function low_share.factor(window, settings)
+   if low_share.is_fair(window, settings) then
       return settings.set_fair or 1
    end
    return 1
@@ -94,11 +94,11 @@ local ROUND = 1.2 -- chances seen elsewhere are rounded up to powers of it, so t
 -- @param window number of its first step
 -- @param part share of a set's flows that cross the slow link
 -- @param seen share of the flows of others of its class at this level
--- @return as share.odds wants it
-function share.model(models, window, part, seen, settings)
+-- @return as low_share.odds wants it
+function low_share.model(models, window, part, seen, settings)
    local w = models.kind[window]
    if not w then
-      w = share.is_fair(window, settings) and "fair" or "level"
+      w = low_share.is_fair(window, settings) and "fair" or "level"
       models.kind[window] = w
    end
    local kinds = models.part[part]
@@ -122,4 +122,4 @@ function share.model(models, window, part, seen, settings)
    return m
 end
 
-return share
+return low_share
