@@ -15,7 +15,7 @@ local FILE = "file" -- the line of its batches
 
 -- What is wrong with the disk, or with the store's process, is wrong for each row.
 local HARD = { "full", "I/O", "locked", "busy", "only", "open", "space", "memory", "not answer",
-   "ended", "another tautd", "newer" }
+   "ended", "another tautd", "newer", "answer was lost" }
 
 local function is_of_row(err)
    for _, word in ipairs(HARD) do

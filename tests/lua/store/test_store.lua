@@ -591,6 +591,33 @@ function tests.test_a_batch_whose_answer_was_lost_is_not_written_twice()
    end)
 end
 
+-- The request itself was lost: the database says that it was not done, and that is no word about
+-- the row.
+function tests.test_a_row_whose_request_was_lost_is_written_again()
+   with_store(function(j, done)
+      local real, lost = j.store.ask, 0
+      function j.store:ask(request, fn, ...)
+         if request.op ~= "write" or lost == 2 then
+            return real(self, request, fn, ...)
+         end
+         lost = lost + 1
+         loop.timer(1, function() fn(nil, "store ended: exit 1") end)
+      end
+      j:add("action", { time = 1, node = "n1", action = "drain" })
+      local function look()
+         if j:state().waiting > 0 then
+            j:flush()
+            return loop.timer(50, look)
+         end
+         ask(j, "actions_of", { node = "n1", limit = 100 }, function(rows)
+            lu.assertEquals({ #rows, lost, j:state().lost }, { 1, 2, 0 })
+            done()
+         end)
+      end
+      look()
+   end)
+end
+
 -- One line of more than 16 MiB ended the store's process.
 function tests.test_a_long_answer_comes_in_parts()
    with_store(function(j, done)
