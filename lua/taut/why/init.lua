@@ -116,11 +116,11 @@ end
 
 -- Jobs that Slurm has now, by number or as squeue writes them; of a user that which began last.
 local function live_jobs(self, is_it)
-   local best
+   local best, began = nil, -1
    for _, job in pairs(self.cluster.seen_running) do
-      if job.state ~= "completing" and is_it(job) and (not best or (job.start
-         or 0) > best.start) then
-         best = job
+      local start = job.start or 0
+      if job.state ~= "completing" and is_it(job) and start > began then
+         best, began = job, start
       end
    end
    if best then
