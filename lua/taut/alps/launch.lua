@@ -172,7 +172,7 @@ local function number_or_zero(text)
    return math.tointeger(tonumber(text)) or 0
 end
 
--- The credential comes from munge(1): a munged that hangs keeps nobody else waiting.
+-- The credential comes from munge(1): a munged that hangs delays no one else.
 local function make_ticket(options, node)
    local text, key = ticket.make { job = number_or_zero(options.at.job), node = node,
       nodes = options.nodes, purpose = options.purpose, uid = number_or_zero(options.at.uid),

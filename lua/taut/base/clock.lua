@@ -21,7 +21,7 @@ local KEEP_LOOKS = 60 -- looks from one writing of the file to the next
 
 local boot
 
---- The id of this boot of the host; "unknown" where nobody tells.
+--- The id of this boot of the host; "unknown" if it is not known.
 function clock.boot_id()
    if not boot then
       local f = io.open "/proc/sys/kernel/random/boot_id"

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Does MUNGE answer on this host?  Where it does not, no node can be heard, whatever else is well:
--- on a cluster that authenticates otherwise (auth/slurm) nobody misses it but Taut.
+--- Does MUNGE answer on this host? If it does not, no node can be authenticated, even if all else
+-- works: a cluster with auth/slurm has no other need of it.
 --
 -- What nodes send shows it; while none does, munged is asked about a credential that cannot be
 -- good: at the start, and then seldom, since it logs that.
@@ -34,7 +34,7 @@ function Munged:error()
    return self.away
 end
 
---- Ask, where nobody has shown it of late.
+--- Ask, if no credential has shown it lately.
 function Munged:look()
    local age_s = self.asked_at and loop.time() - self.asked_at or math.huge
    if self.is_asking or age_s < (self.away and AGAIN_S or SELDOM_S) then

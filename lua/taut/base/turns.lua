@@ -73,8 +73,8 @@ local function rest_ms(is_first)
    return math.max(GUARD_MS, rest - (loop.now_ns() - ended_ns) / 1e6)
 end
 
--- Both the loop's last event and the guard lead to one turn, whichever comes first.  Who may change
--- something does not wait for the guard of others.
+-- Both the loop's last event and the guard lead to one turn, whichever comes first.  An
+-- administrator does not wait for the guard of others.
 function arm_next_turn()
    local is_first = queues[turns.first] ~= nil
    if current or not next(queues) or armed and (armed.is_first or not is_first) then

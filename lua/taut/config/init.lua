@@ -59,7 +59,7 @@ local function machine_of(path, given)
    return { kind = "fabrics", fabrics = fabrics }
 end
 
--- Line of what an error speaks of: "topology.levels: …", "fabrics.ib.levels: …".
+-- Line of the setting in an error: "topology.levels: …", "fabrics.ib.levels: …".
 local function line_of_error(path, err)
    local name, key = err:match "^fabrics%.([%w_-]+)%.?([%w_]*)"
    if name or err:find "^fabrics" then

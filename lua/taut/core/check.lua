@@ -243,7 +243,7 @@ function Check:group(job, node, hello)
    local first, last = find_group_bounds(job.nodes, node, self.checks.group)
    local group = first and job.groups[first]
    if group and group.over and group.heard < 2 and not group.is_again then
-      group = nil -- it met nobody: those who come now are another group, once
+      group = nil -- it met no other node: those that come now are another group, once
    end
    if first and not group then
       local nodes = table.move(job.nodes, first, last, 1, {})

@@ -47,8 +47,8 @@ usage: tautd [-c FILE] [--check]     run in the foreground (systemd: Type=notify
   --help, --version
 ]]
 
--- Ids of events and tests begin above all that may be stored: nobody makes a thousand a second for
--- long.
+-- Ids of events and tests begin above all that may be stored: a thousand a second are never made
+-- for long.
 local function give_up_past(self)
    local p = self.parts
    p.switches:give_up "the database cannot be read"

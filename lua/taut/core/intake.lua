@@ -54,9 +54,9 @@ local function write_sample(self, greeting, rails)
       list_seen_jobs(self, greeting), rails, topo.rails))
 end
 
--- Does a HELLO come from where its node is?  Over ALPS a ticket says so: nobody but the front end
--- can make one, and Slurm has no addresses.  What nobody knows yet is taken, and counts for nothing
--- until it is known (vouch.lua).
+-- Does a HELLO come from where its node is? Over ALPS a ticket proves it: only the front end can
+-- make one, and Slurm has no addresses. Unknown nodes are accepted, and do not count until they are
+-- known (vouch.lua).
 -- @return function(): true, false or nil, and true where its job needs no word of Slurm's either;
 --   whether to take it; why not
 local function ask_its_node(self, greeting, from, sealed)
@@ -74,7 +74,7 @@ local function host_of_peer(conn)
    return ((conn:peer() or "?"):gsub(":[^:]*$", ""))
 end
 
--- Who said too much is not listened to for a moment: MUNGE need not look at what he sends.  Where
+-- A sender of too many messages is ignored for a moment: MUNGE need not decode its messages.  Where
 -- an address is that of several nodes they are not held up for one of them.
 local function close_ears(self, conn)
    local host = host_of_peer(conn)
@@ -142,7 +142,7 @@ local function note_stranger(self, greeting, from, sealed)
 end
 
 -- May this node, or whoever calls from there while it is not known whose address it is, say one
--- more? A name that neither Slurm nor the topology has is nobody's.
+-- more? A name that is neither in Slurm nor in the topology belongs to no node.
 local function has_share_left(self, conn, greeting, is_vouched)
    if not self.cluster.nodes[greeting.node] and not self.site.topo.node_id[greeting.node] then
       return false, ("HELLO: Slurm and the topology have no node %s"):format(
@@ -156,7 +156,7 @@ local function has_share_left(self, conn, greeting, is_vouched)
    return true
 end
 
--- Who sent it is looked at before any work is done for it.
+-- The sender is checked before any work is done.
 -- @return is_vouched of ask_its_node; or nil and why it is not taken
 local function examine_sender(self, conn, greeting, uid, sealed)
    local from = conn:peer()

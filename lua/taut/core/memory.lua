@@ -16,7 +16,7 @@ local NAMES = { "components", "drained", "settings", "last_ids", "drains", "evid
 
 -- What was kept may be of another machine.
 -- @return true where it is of this one; what before/same.lua says where it is of another one;
---   false where nobody knows any more what that was made of
+--   false if its description is lost
 local function compare_machines(parts, settings)
    local topo, text = parts.site.topo, settings.machine
    local renamed = parts.site.conf.renamed

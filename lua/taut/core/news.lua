@@ -79,7 +79,7 @@ local function raise_alert(self, component, text, members, about)
    self.act:record { action = "alert", component = name, about = about, reason = text }
 end
 
---- What the tests of an event said of sets of links.  Their members get no verdict: nobody knows
+--- What the tests of an event said of sets of links.  Their members get no verdict: it is not known
 -- which it is.
 -- @param changes of Diagnosis:take_set_changes
 function News:sets(changes)

@@ -37,7 +37,7 @@ local function bytes_profiled(self, component, first, excepted_job)
    return (self.profiles:background(excepted_job))[component] or 0
 end
 
--- Can nobody else have filled it?
+-- Is it certain that no other traffic filled it?
 local function are_excluded(self, component, record, run)
    if record.hard then
       return true

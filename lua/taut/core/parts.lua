@@ -153,7 +153,7 @@ local function make_placing(parts)
       comment = conf.events.job_comment }
 end
 
--- Who asks: the `taut` command, a monitoring system.
+-- Clients: the `taut` command, a monitoring system.
 local function make_answering(parts)
    parts.observations = observations.new { topology = parts.site.topo, cluster = parts.cluster,
       journal = parts.journal }

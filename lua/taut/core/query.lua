@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Requests of the `taut` command: one JSON line in, one JSON line back.
 --
--- Anybody may ask; jobs of others, and nodes, are hidden where slurm.conf's PrivateData says so.
--- Only root, SlurmUser and tautd's own user may change anything.
+-- All users may ask; jobs of others, and nodes, are hidden by slurm.conf's PrivateData. Only root,
+-- SlurmUser and tautd's own user may change anything.
 local json = require "taut.json"
 local loop = require "taut.loop"
 local sys = require "taut.sys"

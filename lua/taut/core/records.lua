@@ -14,7 +14,7 @@ local records = {}
 local Records = {}
 Records.__index = Records
 
-local SETS_S = 600 -- between two writes of what is known of sets
+local SETS_S = 600 -- between two writes of the sets
 
 ---------------------------------------------------------------- events
 

@@ -32,7 +32,7 @@ local function find_rarest(kinds)
 end
 
 -- How often what is said in the same words, whatever its numbers and what it quotes; KINDS of them.
--- Who sends something else each time takes the places of those that came seldom.
+-- A sender with a new text each time replaces the rarest entries.
 local function count_kind(self, from, why, count)
    local shape = why:gsub("'[^']*'", "'#'"):gsub("%d+", "#")
    local k = self.by_shape[shape]

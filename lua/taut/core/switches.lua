@@ -2,8 +2,8 @@
 --- What administrators switched: the policy's mode, whether there are checks at all, and steering.
 --
 -- Kept in the file `brakes` beside the database, which is the last word, and in the database
--- (store/brakes.lua).  What nobody said is as the configuration has it.  Where something was kept
--- and neither can be read, nothing is guessed: checks are off and the mode is observe.
+-- (store/brakes.lua).  Values that were never set are those of the configuration.  Where something
+-- was kept and neither can be read, nothing is guessed: checks are off and the mode is observe.
 local brakes = require "taut.store.brakes"
 local sys = require "taut.sys"
 

@@ -77,7 +77,7 @@ local function become_recurring(self, component, record, case, now, changes)
    set_state(self, component, name_state(self, case.share), now, changes)
 end
 
--- It loses a share of what it carries.
+-- It loses a share of its packets.
 local function become_lossy(self, component, record, case, now, changes)
    records.decide(record, { loss = loss.record(self, component, case), left = case.rate })
    self.evidence:name_loss(component, case.share)
@@ -207,7 +207,7 @@ local function judge_suspect(self, component, record, case, now, changes)
    record.tied = tables.unless_empty(rivals)
 end
 
--- A suspect because of what was lost over it.  Returns whether it was named.
+-- A suspect because of losses over it.  Returns whether it was named.
 local function judge_losses(self, component, record, case, now, changes)
    become_suspect(self, component, record, now, changes)
    record.missing = loss.missing(self, component, record, case, now)

@@ -204,7 +204,7 @@ function judge.is_evidence(t)
 end
 
 --- What a judged test showed of a component; of the port of a loaded end, with all that it carried.
--- @return "good", "low" or "void"; share of what is expected
+-- @return "good", "low" or "void"; share of the expected rate
 function judge.shown(t, c)
    if t.port and t.port.is_low and t.port.component == c then
       return "low", t.port.Bps / t.expected_Bps

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- What components carry where nobody configured it: learned from their peers.
+--- Capacities that are not configured: learned from peers.
 --
 -- Of each component the second best counts that tests over it reached, both ends agreeing; of a
 -- class (same kind, same node class, as many cables) the median of that.  So neither slow
@@ -51,7 +51,7 @@ local function take_test(self, component, test)
    end
 end
 
--- Does a test tell what there is?  Several streams at once get more than the one that is expected;
+-- Does a test show the capacity?  Several streams at once get more than the one that is expected;
 -- of one that may end early both ends may only agree that it is good.
 local function is_telling(test)
    local is_agreed = test.figure
@@ -71,7 +71,7 @@ local function find_median(list)
    return (list[n // 2] + list[n // 2 + 1]) / 2
 end
 
--- Median and spread (median distance from it, as a share) of what a class's components showed.
+-- Median and spread (median distance from it, as a share) of the rates of a class's components.
 local function find_middle(self, class)
    local list, off = {}, {}
    for _, c in ipairs(class.members) do
@@ -139,7 +139,7 @@ function Learned:take(tests, now)
    for _, t in ipairs(tests) do
       for _, stage in ipairs(is_telling(t)
          and (t.route or self.topo:route(t.src, t.dst, nil, t.rail)) or {}) do
-         -- which of a set it met nobody knows; the median of all bears that
+         -- it is not known which of a set it met; the median of all allows that
          for _, c in ipairs(type(stage) == "table" and stage or { stage }) do
             take_test(self, c, t)
          end

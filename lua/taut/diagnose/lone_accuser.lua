@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- One node at an end of all low tests over a link may be what is slow: it may be choosy about what
--- it takes, and say so with nobody to contradict it.
+--- One node at an end of all low tests over a link may be the slow one. It may receive selectively,
+-- or report false values, and no other node contradicts it.
 local member = require "taut.diagnose.sets.member"
 local tables = require "taut.base.tables"
 local stages = require "taut.topology.stages"
@@ -16,8 +16,8 @@ local function does_cross(topo, src, dst, component)
    return false
 end
 
--- Is there another receiver of what src sends over the component, or another sender of what dst
--- receives?  The likeliest are next to the one there is.
+-- Has src another receiver over the component, or dst another sender?  The likeliest are next to
+-- the one there is.
 local function has_another(topo, component, src, dst, side)
    local is_receiver = side == "receivers"
    local own, last = is_receiver and dst or src, #topo.nodes

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Which nodes booted since they were last heard: what spoke against their tx and rx before says
--- little of what they are now.
+--- Nodes that booted since their last message: older evidence against their tx and rx says little
+-- about their present state.
 local endpoint_numbers = require "taut.topology.model.endpoint_numbers"
 
 local node_boots = {}

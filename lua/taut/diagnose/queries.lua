@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What others may ask of a diagnosis: components, what was learned of capacities, sets of links.
--- The methods of diagnose/init.lua that change nothing of what is concluded.
+-- The methods of diagnose/init.lua that change no conclusion.
 local json = require "taut.json"
 local keep = require "taut.keep"
 local records = require "taut.diagnose.record"

@@ -63,7 +63,7 @@ function recurring_fault.missing(self, component, record, case, now)
    local needs = recurring_fault.needed(self, case)
    if case.score < needs then
       return { what = "score", has = case.score, needs = needs }
-   elseif case.since > 1 then -- what was, and was mended since, is no news
+   elseif case.since > 1 then -- a repaired component does not matter any more
       return { what = "newer", has = case.since, needs = 1 }
    elseif case.bouts <= s.slow_spells then
       return { what = "spells", has = case.bouts, needs = s.slow_spells + 1 }

@@ -109,7 +109,7 @@ local function note_change(self, found, now)
    self.machine_wide, self.machine_wide_at = found, now
 end
 
-local COMPANY = 3 -- links of a switch at one ceiling that are no coincidence
+local COMPANY = 3 -- links of a switch at one ceiling that are not coincidence
 
 --- Links of one switch that are at the ceiling of a link in the same spells: a cable is one alone.
 -- @return { kind = "bundle" where they lead to one router, "links" where nearly all of them are,

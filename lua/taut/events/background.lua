@@ -53,7 +53,7 @@ local function count_bytes(was, now)
 end
 
 -- A node's part of each test on a rail: array of { result, ms, role, transport }; nil where one of
--- them did not end well: nobody knows then what it sent.
+-- them did not end well: then it is not known what it sent.
 local function list_own_tests(session, node, rail)
    local list = {}
    for _, t in ipairs(session.tests) do

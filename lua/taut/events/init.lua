@@ -57,7 +57,7 @@ function Events:left(component, census)
    return math.max(0, math.min(tables.or_empty(worst).left or 1, 1 - lanes)), worst
 end
 
---- Tell the diagnosis what stands now: of what has changed, and of what depends on peers.
+--- Report the present faults to the diagnosis: changed ones, and those that depend on peers.
 function Events:review()
    local list = {}
    local census = peers.census(self.topo, self.standing, self.cluster.last_heard or {})
@@ -209,7 +209,7 @@ local TEXTS = { "source", "what", "class", "text", "scope", "node", "port", "far
    "origin", "guid" }
 local CLASSES = { fatal = true, degrading = true, congestion = true, harmless = true }
 
--- Why this is no observation of a log, or nil.
+-- Why this is not an observation of a log, or nil.
 local function why_not_from_log(observation)
    if type(observation) ~= "table" or not ingest.formats[observation.source] then
       return "source: expected one of " .. table.concat(ingest.names(), ", ")

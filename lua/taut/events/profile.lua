@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- How heavily one job communicates, out of what its counters grew by: they say how much a node
+--- How heavily one job communicates, from the growth of its counters: they show how much a node
 -- sends, not to whom.
 local profile = {
    HEAVY = 0.1, -- share of what its nodes can inject from which on a job is heavy

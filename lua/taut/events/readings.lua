@@ -121,7 +121,7 @@ local function drop_zeros(source, amounts)
    return out
 end
 
--- One that began anew without anything to say is told, too.
+-- A restarted one without other news is reported, too.
 local function describe_growth(was, now)
    local amounts, grown, note = {}, grow_port(was, now)
    for name, g in pairs(grown) do

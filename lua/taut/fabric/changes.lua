@@ -12,7 +12,7 @@ local changes = {}
 -- The recorded fabric in the shape of model.build, as far as it is needed here.
 local function index_recorded(record)
    local by_guid, by_name = {}, {}
-   -- the same order each time: which end of a cable is told of depends on it
+   -- the same order each time: it decides which end of a cable is reported
    table.sort(record.nodes, function(one, other)
       return one.name < other.name or one.name == other.name and one.guid < other.guid
    end)
@@ -154,7 +154,8 @@ local function compare_ports(old, fabric, replaced, add)
                compare_speed(was, now, add)
             end
          elseif was and was.far and now.far then
-            -- A cable between A and B that now ends in C is told where it was kept plugged in.
+            -- A cable between A and B that now ends in C is reported at the end that was kept
+            -- plugged in.
             moved[was.far .. "/" .. was.far_port] = true
             moved[now.far .. "/" .. now.far_port] = true
             if seen_once(seen, node.guid, now.number, now.far, now.far_port) then

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- How much links carried since the sweep before: what their ports' wide counters grew by.
 --
--- Kept in memory only, as nobody asks for the traffic of a fabric a day ago.  Ports that have no
+-- Kept in memory only, because the traffic of a day ago is never needed.  Ports that have no
 -- 64-bit counters say nothing: a narrow one is full within seconds.
 local counters = require "taut.events.counters"
 local growth = require "taut.events.counters.growth"

@@ -68,7 +68,7 @@ function mcast.ports(fabric)
    return list
 end
 
---- Who is up and no member.
+--- Hosts that are up and not members.
 -- @param ports of mcast.ports
 -- @param answer of sweep.mcast
 -- @return { members, missing = array of port names, unknown = array of { port, error } }

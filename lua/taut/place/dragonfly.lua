@@ -121,7 +121,7 @@ local function search_several_groups(topo, free, count, options, on, list, out, 
    end
 end
 
--- Wholly free routers only: nobody else is on them.
+-- Wholly free routers only: no other job is on them.
 local function alone_routers(topo, free)
    local _, total = common.routers(topo)
    local on, rest = common.by_router(topo, free, {}), {}

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Candidates in the order of what a job gets from them.
+--- Candidates in the order of their benefit to a job.
 --
 -- First by the predicted time of its communication, in steps of 4 % from the best. Of sets within
 -- one step the one with fewest free nodes beside it is better, because later jobs get less compact

@@ -241,7 +241,7 @@ local function bad_job(args)
    return "--job: expected a number of a job, got " .. tostring(args.job)
 end
 
---- What is wrong with a request on any machine: `taut advise` says so before it asks.
+--- Errors in a request on any machine: `taut advise` reports them before it asks.
 -- @param args as for request.check; without a count where a job or nodes to compare say it
 -- @return nil, or what is wrong
 function request.wrong(args)

@@ -30,7 +30,7 @@ local function kernel_of(topo)
    return k
 end
 
--- Sums of what is free: those that are there will do where nothing has changed since.
+-- Sums of free nodes: present ones are reused if nothing has changed since.
 -- @param version changes with the set, where it is one that is kept (taut.place.view); or nil
 local function load_free(kept, free, per_router, version)
    local same = version and kept.free == free and kept.version == version

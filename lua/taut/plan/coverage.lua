@@ -52,7 +52,7 @@ function Coverage:allows(component, seconds, now, urgent)
    return self.times:allows(component, seconds, now, urgent)
 end
 
---- Take `seconds` out of what a component may use, and keep other plans off it until `until_s`.
+--- Take `seconds` from a component's allowance, and keep other plans off it until `until_s`.
 function Coverage:reserve(component, seconds, now, until_s)
    self.times:reserve(component, seconds, now, until_s)
 end

@@ -187,7 +187,7 @@ function plan.is_due(options)
    return board:routine(q.routine) > 0 or #lay_out(q) > 0
 end
 
---- Tests are over, and nobody needs them any more: later plans have their memory, which would be
+--- Tests have ended and are not needed any more: later plans reuse their memory, which would be
 -- most of the garbage that a check makes.  Not of tests that were asked for: they may speak for a
 -- verdict for a long time.
 -- @param list of plan.schedule, judged

@@ -23,7 +23,7 @@ function measure.severity(verdict)
    return 1 - (verdict.left or 1)
 end
 
--- Nodes that lose by a link nobody is behind, as the site wants it.
+-- Nodes affected by a link without dependent nodes, by the site's setting.
 local function of_link(topo, c, settings)
    if settings.router_link == "drain_exposed" then
       return topo:exposed(c)

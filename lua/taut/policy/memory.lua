@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- The history of policy/init.lua out of what the store kept.
+--- The history of policy/init.lua from the store.
 local json = require "taut.json"
 local tables = require "taut.base.tables"
 

@@ -44,7 +44,7 @@ local function row_of(event)
       or kind_row(report.text_if(event.node, "node", "component"), event.event, "info", "note")
 end
 
--- States of what is well again.
+-- States of recovered components.
 local OVER = { ok = true, suspect = true, unknown = true, whole = true }
 
 --- An event as others get it.

@@ -4,8 +4,8 @@ local sys = require "taut.sys"
 
 local save = {}
 
--- All or nothing: a reader never sees half a file.  The new one has a name that nobody can put
--- something under before (root may well write to /tmp), and is renamed when it is whole.
+-- All or nothing: a reader never sees half a file.  The new one has a name that no one can occupy
+-- before (root may well write to /tmp), and is renamed when it is whole.
 -- @param fill function(f, name): writes the open file, or the one of that name; true, or nil, why
 local function replace_file(path, fill)
    local f, name = sys.create_beside(path)

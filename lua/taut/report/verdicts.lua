@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Which states of a component are verdicts: slow and failed (a ceiling), lossy (a share of what it
--- carries is lost).
+--- Which states of a component are verdicts: slow and failed (a ceiling), lossy (a share of its
+-- packets is lost).
 local verdicts = {}
 
 local VERDICTS = { slow = true, failed = true, lossy = true }

@@ -14,7 +14,7 @@ local OPEN_MAX = 256   -- jobs of one node that Slurm's list does not have yet
 local KEPT_BURST = 64  -- samples and events of such jobs that are stored at once, …
 local KEPT_EACH_S = 10 -- … and one more after so many seconds
 local KEPT_OF_JOB = 3  -- a job that Slurm has after all makes room for so many
-local SURGE = 8        -- denied claims within WINDOW_S: it is told
+local SURGE = 8        -- denied claims within WINDOW_S: it is reported
 local WINDOW_S = 600
 
 local function of(self, node)
@@ -40,7 +40,7 @@ end
 --- A node says that it has this job.
 -- @param node a name that Slurm or the topology has
 -- @param id job
--- @return true; or false: it has too many such claims, and this one is none
+-- @return true; or false: it has too many such claims, and this one is not accepted
 function Claims:add(node, id)
    local c = of(self, node)
    if not c.open[id] then

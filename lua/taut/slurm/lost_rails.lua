@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Nodes that lack an interface where the topology has a rail of theirs: each says so in its own
--- log once since its boot, and here in each HELLO.
+--- Nodes that lack an interface where the topology has a rail of theirs: each reports it in its own
+-- log once per boot, and here in each HELLO.
 local loop = require "taut.loop"
 local sys = require "taut.sys"
 
@@ -61,7 +61,7 @@ function LostRails:hear(topo, name, list)
    self.of[name] = lacks
 end
 
---- Who lacks what, by the node's last word.
+--- Missing interfaces by the node's last report.
 -- @param topo topology
 -- @return array of { node, rails = array of { rail, interface = nil where it names none } }, in the
 --   topology's order

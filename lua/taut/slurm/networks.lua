@@ -18,7 +18,7 @@ Networks.__index = Networks
 local LEAST_PORT = 1024
 local ENOUGH = 2 -- nodes besides one itself show where a rail is
 local MISFIT_S = 60 -- a node that says something else each time is said no more often
-local ODD_S = 600 -- a node that names what is none of its addresses is told of so long
+local ODD_S = 600 -- a node with a foreign address is shown for this time
 
 -- Bytes of an address; nil where it is not one, not of one host, or of the loopback.
 local function bytes_of(host)
@@ -149,7 +149,7 @@ local function tell(self, peer, why)
    self.refusals:note(from, "HELLO: " .. why)
 end
 
---- Take those endpoints of a node out that nobody but itself vouches for.
+--- Remove endpoints of a node that only the node itself vouches for.
 -- @param peer { name, conn, endpoints }
 -- @return nil; or what is wrong with the first of them
 function Networks:confine(peer)

@@ -8,7 +8,7 @@ local NoResults = {}
 NoResults.__index = NoResults
 
 local LEAST = 5      -- plans in a row
-local KEPT_S = 86400 -- a node that takes no plans any more is told of so long
+local KEPT_S = 86400 -- a node that accepts no plans any more is shown for this time
 
 --- The tests of a session are over.
 -- @param session of rendezvous.lua: `peers`, who had a plan, and `results`, who has answered
@@ -25,7 +25,7 @@ function NoResults:note(session)
    end
 end
 
---- Who never answers.
+--- Nodes that never answer.
 -- @param names of nodes, by number
 -- @return array of { node, plans, since = when it had the first of these, time = the last }, by
 --   number

@@ -9,7 +9,7 @@ local presence = {}
 local Presence = {}
 Presence.__index = Presence
 
--- One that is switched off, or not yet on again, is no machine that could be tested.
+-- One that is powered down, or not yet up again, cannot be tested.
 local function is_away(node)
    return node == nil or node.off == true
 end

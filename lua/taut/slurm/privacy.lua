@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- What a user may not see of others' jobs, where slurm.conf's PrivateData says so.
+--- Data of others' jobs that slurm.conf's PrivateData hides from a user.
 local json = require "taut.json"
 local rights = require "taut.base.rights"
 local sys = require "taut.sys"

@@ -17,7 +17,7 @@ local brakes = {}
 
 brakes.names = { "mode", "switch", "steering" }
 
--- From lenient to strict; what nobody said lies between.
+-- From lenient to strict; an unset value lies between.
 local STRICT = {
    mode = { enable = 1, observe = 3 },
    switch = { on = 1, off = 3 },
@@ -28,7 +28,7 @@ local UNSAID = 2
 local ENOENT = 2 -- of errno
 local MAX_BYTES = 4096
 
--- FNV-1a, 64 bits: finds what a disk or an editor did, nobody's malice.
+-- FNV-1a, 64 bits: detects errors of a disk or an editor, not malice.
 local function checksum_of(text)
    local h = 0xcbf29ce484222325
    for i = 1, #text do

@@ -118,7 +118,7 @@ local function on_conflict(columns, keys)
    return (" ON CONFLICT (%s) DO "):format(column_list(keys)) .. what
 end
 
--- libpq reads what it is told from one text of name='value'.
+-- libpq reads its parameters from one text of name='value'.
 local function connection_text(server, password)
    local parts = { connect_timeout = "5", tcp_user_timeout = "10000", keepalives_idle = "10",
       keepalives_interval = "5", keepalives_count = "3", application_name = "tautd",

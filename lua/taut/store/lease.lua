@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which of several tautd acts: tautd's end of the lease (leases.lua).
 --
--- Who holds it renews it each second, and acts for HOLD_MS after it asked for the last renewal that
--- was confirmed.  Who waits takes it once it saw nothing renewed for TAKE_MS: that is longer, and
--- begins later, so both never hold it.  Each measures by its own monotonic clock, and only times
--- of its own: no wall clock counts, the database's neither.
+-- The holder renews it each second, and is active for HOLD_MS after it asked for the last renewal
+-- that was confirmed.  The standby takes it when it saw no renewal for TAKE_MS.  That is longer,
+-- and begins later, so both never hold it.  Each measures by its own monotonic clock, and only
+-- times of its own: no wall clock counts, the database's neither.
 local helper = require "taut.base.helper"
 local loop = require "taut.loop"
 local seal = require "taut.seal"
@@ -19,7 +19,7 @@ local HOLD_MS = 2500
 local TAKE_MS = 3000
 local RENEW_MS = 1000
 local LOOK_MS = 250
-local WAIT_MS = 1000    -- between two times that who waits says so
+local WAIT_MS = 1000    -- between two signs of life of the standby
 local WAITS_MS = 4000   -- so long it is then taken to be there
 local ASK_MS = 2000     -- until the database is taken for gone
 local START_MS = 2500

@@ -137,7 +137,7 @@ function Snapshot:all()
    self.journal:add("seen_before", { seq = first })
 end
 
--- A slice a turn, while nobody plans or tests.
+-- A slice a turn, while no plan or test runs.
 local function write_some(self, first, slice, waited)
    if self.is_stopped then
       return

@@ -13,7 +13,7 @@ local ROWS_MAX, BYTES_MAX = 200000, 64 << 20
 local DETAIL = 3 / 4         -- of that for details; the rest is for what was decided
 local VITAL = tables.set { "action", "component", "drained", "evidence", "setting", "together",
    "verdict" }
-local CALM_BYTES = 4 << 20   -- below this, nobody has a share only
+local CALM_BYTES = 4 << 20   -- below this, shares are not limited
 local NODE_BYTES = 128 << 10 -- of samples of one node
 local VALUE_BYTES, DEPTH = 24, 4
 

@@ -138,7 +138,7 @@ local function legend_width(report)
    return most + 60
 end
 
---- Curves of what repair.when gives.
+--- Curves of the results of repair.when.
 function curve.of_failures(list)
    local points = {}
    for i, p in ipairs(list) do

@@ -124,7 +124,7 @@ local function check_points(points)
    return shares > 0
 end
 
--- Mean and largest relative error of what is fitted.
+-- Mean and largest relative error of the fit.
 local function measure_errors(points, constants)
    local sum, most = 0, 0
    for _, p in ipairs(points) do

@@ -32,7 +32,7 @@ end
 
 --- One curve.
 -- @param overlay of the machine
--- @param options { loads = shares of what a node injects, packet_bytes, hop_ns }
+-- @param options { loads = shares of a node's injection, packet_bytes, hop_ns }
 -- @return array of { load, latency_s or nil where it is saturated, wait_s, busiest = use of the
 --   busiest link, hops }, pairs without a way; or nil and what is wrong
 function latency.curve(machine, overlay, options)

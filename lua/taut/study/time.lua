@@ -7,8 +7,8 @@
 -- capacity.  L is never fitted to the failures that are to be predicted.
 local time = {}
 
---- What is taken where nobody measured: 10 Gflop/s a rank, 1 us a message, traffic that takes as
--- long as its bytes.
+--- Defaults without measurements: 10 Gflop/s a rank, 1 us a message, traffic that takes as long as
+-- its bytes.
 time.usual = { flops = 1e10, message_s = 1e-6, b = 1 }
 
 --- Seconds of an iteration.

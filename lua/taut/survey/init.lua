@@ -226,7 +226,7 @@ function Surveys:gone(conn)
 end
 
 --- End surveys, as their owners could: an administrator any, others the one of `uid` whose tag they
--- say.  A user id alone is no proof: root of any node can be anybody.
+-- say.  A user id alone is not proof: root of any node can use any id.
 -- @param which { job = id, tag = the owner's option, why = text } or {} for all
 -- @return how many
 function Surveys:stop(which, uid)

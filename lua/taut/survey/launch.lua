@@ -20,7 +20,7 @@ local WAIT_MS = 5000       -- a job that waits longer is spoken of
 local LOOK_MS = 10000      -- and looked at so often from then on
 
 local function job_command(args, name, idle, tag)
-   -- what a user's environment does to the output of srun is no part of a line
+   -- additions of a user's environment to srun's output are not part of a line
    local argv = { "setsid", "--wait", "env", "-u", "SLURM_LABELIO", "srun", "--exclusive",
       "--quiet", "--input=none", "--output=all", "--job-name=taut-" .. name,
       "--comment=taut-" .. tag, "--nodes=" .. idle.count, "--ntasks-per-node=1",

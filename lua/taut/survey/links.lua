@@ -224,7 +224,7 @@ end
 
 ---------------------------------------------------------------- again
 
---- Who is there now, for links.again.
+--- Present nodes, for links.again.
 -- @param present set of nodes
 -- @return { nodes, by_rail = for each rail map router → its nodes }
 function links.there(topo, present)
@@ -290,7 +290,7 @@ end
 -- @param there of links.there
 -- @param test a test of links.plan
 -- @param turn 1, 2, …: which pair
--- @return array of tests and groups; empty where nobody is left who could
+-- @return array of tests and groups; empty if no node is left for them
 function links.again(topo, there, test, turn)
    local by = there.by_rail[test.rail or 1]
    if test.sending == "S" then

@@ -10,7 +10,7 @@ local nodes = {}
 local methods = {}
 nodes.methods = methods
 
---- What a second process of a node is told; it ends with status 0.
+--- The message for a second process of a node; it ends with status 0.
 nodes.SECOND = "one process per node is enough (srun --ntasks-per-node=1)"
 
 ---------------------------------------------------------------- sending
@@ -90,8 +90,8 @@ function methods:dismiss_all(note)
    self.peers, self.by_conn, self.present = {}, {}, {}
 end
 
---- Who of the step is here (numbers of nodes, in order), who is not, and who is but has no place
--- in the topology.
+--- Nodes of the step that are here (numbers, in order), missing ones, and those that are not in the
+-- topology.
 function methods:roll()
    local missing, unknown, here = json.array {}, json.array {}, {}
    for _, name in ipairs(self.wanted) do

@@ -189,9 +189,9 @@ local function without_void(phase)
    return void, was
 end
 
---- Tests that shared components with one that came out void: whether that one ran, nobody knows.
--- What is good even without it is good; what is low in spite of it is low, unless it was to share
--- a link with just that one; the rest means nothing.
+--- Tests that shared components with one that came out void: it is not known whether that one ran.
+-- What is good even without it is good; what is low in spite of it is low, unless it was to share a
+-- link with just that one; the rest means nothing.
 -- @param phases of rounds.cut, `shared`, judged
 -- @param settings the `diagnosis` section
 function rounds.doubt(phases, settings)

@@ -29,7 +29,7 @@ local SLACK_MS = 2500   -- … and its RESULT may take this long
 local SAY_WAIT_S = 0.5  -- a wait that is longer is reported
 local KEEP_TESTS = 200  -- diagnosed at once
 
--- The owner is told.
+-- The owner gets a report.
 local function tell_owner(self, message)
    if not self.owner then
       return

@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which sets of links have a slow one, by an audit's own flows.
 --
--- Where routes are hashed each flow takes one link of a set, nobody sees which.  A pair sends
--- several, one after the other; where some are low and some are well, one of a set on their way is
--- slow.  It is not one of a set through which another pair had all of its flows well.  Of the sets
--- that are left the one that explains most pairs is named, with those it cannot be told from.
+-- Where routes are hashed each flow takes one link of a set, and it is not known which.  A pair
+-- sends several, one after the other; where some are low and some are well, one of a set on their
+-- way is slow.  It is not one of a set through which another pair had all of its flows well.  Of
+-- the sets that are left the one that explains most pairs is named, with those it cannot be told
+-- from.
 local json = require "taut.json"
 local rounds = require "taut.survey.rounds"
 local stages = require "taut.topology.stages"

@@ -510,7 +510,7 @@ function Base:classes()
    return classes, unused
 end
 
---- What some components carry is known now: routing that shares out by it is told.
+--- The capacity of some components is known now: routing with shares by capacity is updated.
 function Base:capacities_changed()
    assert(self.graph:update())
 end

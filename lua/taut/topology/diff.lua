@@ -116,7 +116,7 @@ local function node_capacities(here, there)
    local list = {}
    for c, name in ipairs(here.components) do
       local d = not here:is_link(c) and here:is_there(c) and there.component_id[name]
-      d = d and there:is_there(d) and d -- a rail that one side has not is told as moved
+      d = d and there:is_there(d) and d -- a rail that one side lacks is reported as moved
       local first, second = here:known_capacity(c), d and there:known_capacity(d)
       if d and do_differ(first, second) then
          list[#list + 1] = { component = name, first_Bps = first, second_Bps = second }

@@ -2,7 +2,7 @@
 --- Any wiring: routers and cables as they are.
 --
 -- Traffic follows the forwarding tables where the wiring has them; else all shortest ways in equal
--- shares, since nobody has said which of them it takes.
+-- shares, because it is not known which of them it takes.
 local base = require "taut.topology.base"
 local shape = require "taut.topology.shape"
 local tables = require "taut.topology.tables"

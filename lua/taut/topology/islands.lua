@@ -2,8 +2,8 @@
 --- Islands: parts of a machine that no link connects.
 --
 -- A file with several roots, or a sweep of several fabrics, describes them; no route leads from one
--- to another, so no test, no job and no advice does.  What has failed is no matter of islands: they
--- are what the wiring says.
+-- to another, so no test, no job and no advice does.  Failures do not make islands: these follow
+-- from the wiring.
 local tables = require "taut.base.tables"
 
 local islands = {}

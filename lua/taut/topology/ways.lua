@@ -68,7 +68,7 @@ end
 
 --- What is known of a way.
 -- @param asked of ways.of
--- @param shown by stage the component that a trace saw there, or false; nil: nobody asked
+-- @param shown by stage the component that a trace saw there, or false; nil: it was not traced
 -- @return array by stage: the component that the flow crossed, false where it is not known; whether
 --   all of it is known
 function ways.known(topo, asked, shown)
@@ -104,7 +104,7 @@ end
 --- What routers answered, in links.
 -- @param answers by router on the way, the first being the sender's own: its address, "" of one
 --   that was silent; or nil
--- @return by stage the link that was seen there, or false; nil where nobody was asked
+-- @return by stage the link that was seen there, or false; nil if it was not traced
 function ways.shown(topo, asked, answers)
    if not answers then
       return answers

@@ -20,7 +20,7 @@ local ways = require "taut.why.ways"
 local case = {}
 
 local EARLIER = 50       -- runs
-local NEIGHBOURS, SENT = 16, 0.01 -- jobs, and the share of what they can inject that counts
+local NEIGHBOURS, SENT = 16, 0.01 -- jobs, and the share of their injection that counts
 local SECOND = 1         -- to which Slurm's times are known
 local LONG_S = 7 * 86400 -- jobs that ended so much later are not looked for
 local TESTS = 10000

@@ -8,7 +8,7 @@ local numbers = require "taut.why.numbers"
 local tables = require "taut.base.tables"
 
 local earlier = {
-   LEAST = 3, -- runs: fewer are no comparison
+   LEAST = 3, -- runs: fewer cannot be compared
 }
 
 local ALIKE = 0.25   -- of the bytes: what differs by less had the same input

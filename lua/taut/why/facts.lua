@@ -131,7 +131,7 @@ function facts.text(known)
    return json.encode(known)
 end
 
---- Read it; what another release wrote, or damaged, is no facts.
+--- Read it; text of another release, or damaged text, is ignored.
 function facts.read(text)
    local f = type(text) == "string" and json.decode(text)
    if type(f) ~= "table" then

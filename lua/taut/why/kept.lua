@@ -16,7 +16,7 @@ local kept = {}
 local NEW_S = 120        -- a job that began longer ago is not looked at as one that starts
 local LOST_S = 3600      -- for so long the last epilog of a job that Slurm forgot is waited for
 local STARTS = 8         -- of one look at Slurm
-local LITTLE = 0.01      -- of the run, or of what nodes can inject: its place does not matter
+local LITTLE = 0.01      -- of the run, or of the nodes' injection: its place does not matter
 local WAITING = 64       -- jobs whose end waits for its turn; of more nothing is predicted
 
 ---------------------------------------------------------------- a job begins

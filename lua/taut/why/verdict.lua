@@ -9,7 +9,7 @@ local words = require "taut.why.words"
 
 local verdict = {}
 
-local FEW = 0.05     -- of the run: traffic that takes no longer is no cause
+local FEW = 0.05     -- of the run: traffic that takes no longer is not a cause
 local HALF = 0.5     -- of the time lost, which a cause must explain
 local PART = 0.2
 local TENTH = 0.1    -- of the run, where there is no earlier one

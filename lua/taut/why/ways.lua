@@ -69,7 +69,7 @@ local function left_of(record)
 end
 
 --- Components with a verdict, or of which hardware says that something is missing, on the ways of a
--- job.  A suspicion is none: a few low tests of a busy hour say nothing of a job.
+-- job.  A suspicion does not count: a few low tests of a busy hour say nothing about a job.
 -- @param topo, diagnosis
 -- @param nodes node numbers
 -- @return array of { name, state, left, loss, share, pairs, since (first low test), known (when the
@@ -112,7 +112,7 @@ function ways.suspects(topo, diagnosis, nodes)
 end
 
 --- Those of now that were wrong while a job ran, beside those that were seen at its end.
--- @param kept of ways.bad when the job ended; nil: nobody looked
+-- @param kept of ways.bad when the job ended; nil: not recorded
 -- @param now of ways.bad
 -- @param to when the job ended
 -- @return array as of ways.bad, with `later` = when the verdict was made, where that was after the

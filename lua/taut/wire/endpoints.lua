@@ -144,7 +144,7 @@ local function list_crowded(tests, peers)
    for _, t in ipairs(tables.or_empty(host and tests)) do
       local start = t.start_ms or 0
       busy[start] = busy[start] or {}
-      out[t] = host[t.src] ~= nil and host[t.src] == host[t.dst] -- and takes nobody's place
+      out[t] = host[t.src] ~= nil and host[t.src] == host[t.dst] -- and takes no other's place
       for _, n in ipairs { t.src, t.dst } do
          local h = host[n]
          out[t] = out[t] or h and (busy[start][h] or n) ~= n

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- `taut init`: the first configuration of a site, out of what is found on this host.
+--- `taut init`: the first configuration of a site, from the findings on this host.
 local doctor = require "taut.cli.doctor"
 local look = require "taut.cli.begin.look"
 local report = require "taut.report"

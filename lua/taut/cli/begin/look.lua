@@ -183,7 +183,7 @@ end
 -- @param ask function(command)
 -- @param answers what Slurm says
 -- @param lldp folder, or nil
--- @return { wiring, source, why = array of what was tried in vain }
+-- @return { wiring, source, why = array of failed attempts }
 local function find_wiring(ask, answers, lldp)
    local found = { why = {} }
    each_source(ask, answers, lldp, function(format, path, what)
@@ -204,7 +204,7 @@ local function find_wiring(ask, answers, lldp)
    return found
 end
 
---- @param lldp folder in which each switch has a file of what it says by LLDP, or nil
+--- @param lldp folder with a file of each switch's LLDP output, or nil
 -- @param ask function(command) → what it prints, or nil where it fails; nil: runs it
 -- @return { slurm, interfaces, wiring }, slurm being nil where it does not answer
 function look.around(lldp, ask)

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- The files that `taut init` writes, out of what was found: each says what was found, what was
--- assumed and what to look at.
+--- The files that `taut init` writes. Each says what was found, what was assumed and what to check.
 local health_check = require "taut.slurm.health_check"
 local hostlist = require "taut.hostlist"
 local recognise = require "taut.topology.import.recognise"
@@ -30,7 +29,7 @@ local function failed_attempts(why)
    return table.concat(lines)
 end
 
--- One switch: what can be said where nobody tells the wiring.
+-- One switch, if the wiring is not known.
 local function assumed_topology(slurm, why)
    return "-- Assumed: one switch for all nodes, since the wiring is not known.  Verdicts on " ..
       "nodes are\n-- right with that; links get none.  Describe your wiring (taut.lua(5), " ..

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Who floods tautd, invents jobs, or names others' addresses: what `taut status` has, with what is
--- to be done about it.
+--- Nodes and users that flood tautd, invent jobs, or name others' addresses, as in `taut status`,
+-- with remedies.
 local report = require "taut.report"
 
 local FLOOD = "`ss -tnp` on that host, or that user's processes, say who keeps calling.  Others " ..

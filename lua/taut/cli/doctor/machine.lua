@@ -88,7 +88,7 @@ local function against_traces(facts, say)
    end
 end
 
--- Sets of links: which of them is slow, nobody knows without addresses.
+-- Sets of links: without addresses it is not known which link of a set is slow.
 local function addresses(facts, say)
    local s = facts.sets or { links = 0, unnamed = { count = 0 } }
    if s.links > 0 and s.adaptive == s.count then

@@ -100,7 +100,7 @@ end
 local SYSCTL = "sysctl -w net.ipv4.ip_unprivileged_port_start=1024 there, and in /etc/sysctl.d: " ..
    "tautd tells a node's root from a user with root's credential by such a port"
 
--- Who may call from ports that tautd takes for root's.
+-- Hosts where users may call from ports that tautd trusts as root's.
 local function say_ports(facts, say, own)
    local p = facts.ports
    if not p.trusted then

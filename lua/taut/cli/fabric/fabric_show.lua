@@ -46,7 +46,7 @@ end
 
 ---------------------------------------------------------------- links
 
--- What somebody set lower is told only to who asks.
+-- Links that were set lower on purpose are shown only on request.
 local function link_in_words(link, with_set)
    local words = ("%s %s"):format(link.width or "?", link.speed or "?")
    if not link.active and link.a.state == "Active" then

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Repairs in the order of what they bring: nodes that can run jobs again, and time that traffic
--- takes less.
+--- Repairs in the order of their benefit: nodes that can run jobs again, and time saved by traffic.
 --
 -- The traffic is one that prefers no link: every node exchanges with another one, drawn at random.
 -- What a repair saves of it is counted as node-hours a day, as a node is that comes back.  A slow

@@ -34,8 +34,8 @@ local function address_forms(address)
    return { v4 .. port, ("0"):rep(16) .. address_word(0, 0, 255, 255) .. v4 .. port }
 end
 
---- The user of a socket.  One that is being closed belongs to nobody any more: the kernel says 0
--- then, so only an open one counts.
+--- The user of a socket.  One that is being closed has no owner any more: the kernel then returns
+-- 0, so only an open one counts.
 -- @param lines iterator over a file as /proc/net/tcp
 -- @param of, to sets of addresses as they stand there: the socket's own, and the other end's
 -- @return user id, or nil

@@ -13,7 +13,7 @@ local when = require "taut.cli.state.when"
 
 local command = { summary = "What is slow, drained, to repair, and how it was: text, or one page." }
 
-local WEEKS = 14 * 86400 -- how far back, where nobody says
+local WEEKS = 14 * 86400 -- how far back by default
 
 local function parse_address(text)
    if mail.is_address(text) then

@@ -16,7 +16,7 @@ local WEEKS = 14 * 86400 -- what was done since then
 local KEPT = 8           -- pages of different users at once
 local TIMEOUT_MS = 15000 -- for a browser that neither sends nor takes
 local ASK_MS = 10000     -- for tautd
-local AWAY_S = 10        -- so long nobody asks a tautd again that did not answer
+local AWAY_S = 10        -- for this time a tautd that did not answer is not asked again
 local LEAST_S = 2        -- between two times that tautd is asked
 local STALE_S = 60       -- a page is shown for so long at least while the next one is made
 local MAKE_MS = 300000   -- for making one
@@ -91,7 +91,8 @@ local function as_of(self, uid)
    return uid or self.nobody
 end
 
--- tautd does not answer: everybody is told so at once for a while, since one waits after the other.
+-- tautd does not answer: all requests get this error at once for a while, because they wait one
+-- after the other.
 local function note_away(self, err)
    self.away = { until_ns = loop.now_ns() + AWAY_S * 1000000000, err = err }
 end

@@ -8,7 +8,7 @@ local whole = require "taut.cli.whole"
 local events = { summary = "What counters, sweeps and logs saw: where, when, and which jobs ran." }
 
 local WIDTH = 80
-local DAY = 86400 -- how far back, where nobody says
+local DAY = 86400 -- how far back by default
 
 function events.setup(parser)
    parser:option("-n --node"):description "Of this node.":argname "<name>"

@@ -157,7 +157,7 @@ local function refused_clocks(list)
       report.some(texts, CLOCKS)
 end
 
--- Who floods, and who names jobs that there are none of.
+-- Senders of floods, and of jobs that do not exist.
 local function print_attackers(answer, say)
    for _, f in ipairs(answer.floods or {}) do
       say("flood", ("%s%s: %s refused since %s, the last %s: %s"):format(f.from,

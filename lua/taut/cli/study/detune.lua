@@ -13,7 +13,7 @@ local command = {
 }
 
 local DEFAULT = "exchange:bytes=4Mi"
-local MOST_EXCHANGE = 256 -- ranks of the default, where nobody says which nodes
+local MOST_EXCHANGE = 256 -- ranks if no nodes are given
 
 function command.setup(parser)
    common.setup(parser, DEFAULT)

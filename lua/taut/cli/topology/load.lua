@@ -60,7 +60,7 @@ function load.setup(parser)
       :convert(common.whole)
 end
 
---- What it is asked about; a list that is none says so later.
+--- The nodes it is asked about; a bad list is reported later.
 function load.names(args)
    if not args.nodelist then
       return {}

@@ -247,7 +247,7 @@ local function narrow_to_fabric(self, fabric)
    return setmetatable(own, Scene)
 end
 
--- The fabric that --fabric names, or nil and what was expected; false where nobody asked.
+-- The fabric that --fabric names, or nil and what was expected; false if it was not requested.
 local function named_fabric(self, args)
    local list = self.topo.fabrics
    if not args.fabric then

@@ -3,7 +3,7 @@
 -- that has the lease (store/lease.lua), once it knows what the one before knew.
 --
 -- Acting is: to answer nodes and other hosts, to change anything in Slurm, to write the database.
--- Who does not act says who does.
+-- A tautd that is not active names the active one.
 local lease = require "taut.store.lease"
 
 local acting = {}

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- One of several tautd: what it does when it gets the lease, when another one got it, and when the
--- other one is to have it.  Who acted never stands by in the same process: it begins anew.
+-- other one is to have it.  An active tautd never becomes standby in the same process: it restarts.
 local config = require "taut.config"
 local lease = require "taut.store.lease"
 local sys = require "taut.sys"

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Who does what no node or user of good will does: for `taut status` and `taut doctor`.
+--- Hostile nodes and users, for `taut status` and `taut doctor`.
 local json = require "taut.json"
 
 local attackers = {}
@@ -7,7 +7,7 @@ local attackers = {}
 local FLOODS = 10 -- senders that are named
 local OPEN = 16   -- nodes, likewise
 
---- Who sends what is refused, again and again; of an address, which node that is.
+--- Senders of repeatedly refused messages; for an address, its node.
 -- @param parts { refusals, addresses }
 -- @return array of { from, node, count, since, time, why }, the most first
 function attackers.floods(parts)

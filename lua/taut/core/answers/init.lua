@@ -67,7 +67,7 @@ local CHANGES = { policy = true, off = true, on = true, release = true, relearn 
    ack = true, verify = function(args) return not args.look end,
    repair = function(args) return args.done end, steer = function(args) return args.set end }
 
--- All that users may ask tells of nodes, which PrivateData=nodes keeps from them, but for this:
+-- All answers for users are about nodes, which PrivateData=nodes hides from them, except these:
 -- name → true, or function(args) that says so.
 local function is_of_a_job(args) return math.type(args.job) == "integer" end
 local OF_NO_NODES = { advise = true, running = true, stop_survey = true, profile = true, why = true,

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Answers from the store about the past: the log of actions, and pages of what a replay needs.
+--- Answers from the store about the past: the log of actions, and pages of data for a replay.
 local json = require "taut.json"
 local hostlist = require "taut.hostlist"
 local loop = require "taut.loop"

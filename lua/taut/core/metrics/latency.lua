@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- How long tautd's loop is held up: while one thing is done, nobody else is answered.
+--- How long tautd's loop is held up: while one task runs, no other request is answered.
 local loop = require "taut.loop"
 local sys = require "taut.sys"
 
@@ -32,7 +32,7 @@ end
 function latency.start()
    local self = setmetatable({ within = 0, before = 0, began = loop.now_ns() / 1e9,
       said = -math.huge }, Latency)
-   loop.longest() -- the start itself, when nobody waits
+   loop.longest() -- the start itself, when no client waits
    loop.every(LOOK_MS, function() look_for_long_turns(self) end)
    return self
 end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- One slow link of a set: traffic takes one of its members, nobody sees which.
+--- One slow link of a set: traffic takes one of its members, and it is not known which.
 --
 -- Members of a hashed or adaptive set are neither cleared nor accused by a test.  What their flows
 -- say is counted for the set: how many, and how many at which level, by spell and pair of nodes.
@@ -156,7 +156,7 @@ local function count_flow(tally, key, rail, step, ratio)
    end
 end
 
--- A flow that got `ratio` of what was expected.
+-- A flow that got `ratio` of the expected rate.
 local function take_flow(self, test, way, ratio)
    local s = self.s
    local step = ratio < s.good and low_share.step(ratio, s) or nil
@@ -345,7 +345,7 @@ function Sets:in_place_of_links()
    return rows, kept.of.links, kept.of.count, kept.of.unnamed
 end
 
---- What is said of the sets that a component belongs to: array of verdicts.
+--- Verdicts on the sets of a component: an array.
 function Sets:of_component(component)
    local list = {}
    for _, set in ipairs(self.of[component] or {}) do

@@ -2,7 +2,7 @@
 --- What an Omni-Path port (hfi1) counts besides: hw_counters of the port, and those of the device
 -- that tell of its link.
 --
--- Those of verbs do not see what goes by PSM2, which is most of what a job sends.
+-- Those of verbs do not count traffic over PSM2, which is most of a job's traffic.
 local catalogue = require "taut.events.counters.catalogue"
 
 local HOUR = 3600

@@ -3,7 +3,7 @@
 -- irdma (Intel), efa (Amazon), bnxt_re (Broadcom), mana (Microsoft), hns (HiSilicon), ionic (AMD)
 -- and rxe (soft RoCE).
 --
--- What they count of traffic is told by the port and the network device, too.  Where irdma has
+-- The port and the network device count their traffic, too.  Where irdma has
 -- blanks in names, nodes tell of them with "_".  Widths are taken for
 -- 64 bits, so that a wrap of 32 looks like a reset, which is not growth.
 local catalogue = require "taut.events.counters.catalogue"

@@ -2,8 +2,8 @@
 --- Counters of an InfiniBand port, as its performance management agent tells them.
 --
 -- Widths and that they stop at their highest value: InfiniBand Architecture Specification 1,
--- chapter 16 (PortCounters, PortCountersExtended).  The wide form of the error counters is there
--- where the agent says so; the wide form of the traffic counters nearly always.
+-- chapter 16 (PortCounters, PortCountersExtended).  The wide form of the error counters exists if
+-- the agent reports it; the wide form of the traffic counters nearly always.
 local HOUR, DAY = 3600, 86400
 
 -- Where limits, and what is said to mislead, come from.

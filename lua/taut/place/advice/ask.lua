@@ -10,7 +10,7 @@ local task = require "taut.base.task"
 local ask = {}
 
 local FRESH_S = 5   -- an older picture of the cluster is made anew first
-local WAIT_MS = 1000 -- for Slurm's own answer; it has longer, but nobody waits for it
+local WAIT_MS = 1000 -- for Slurm's own answer; it may take longer, but no client waits for it
 
 -- Where Slurm says it would start the job, beside the rest.
 local function add_asked(self, out, scene, reply)
@@ -58,7 +58,7 @@ local function give_advice(self, args, uid, reply)
    end
 end
 
--- One after the other, until nobody waits; guard sees to errors.
+-- One after the other, until no request waits; guard handles errors.
 local function answer_all(self)
    task.start(function()
       while self.asked[1] do

@@ -63,7 +63,7 @@ local function is_apart(advice, list, nodes)
    return not tables.any(list, function(part)
       return not tables.any(names, function(name)
          local n = advice.topo.node_id[name]
-         return n ~= nil and not part.number[n] -- what is no node is said elsewhere
+         return n ~= nil and not part.number[n] -- unknown nodes are reported elsewhere
       end)
    end)
 end

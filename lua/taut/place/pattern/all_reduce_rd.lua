@@ -2,9 +2,9 @@
 --- All-reduce by recursive doubling: in round k everybody exchanges the whole vector with the rank
 -- whose number differs in bit k.
 --
--- Where n is no power of two, the ranks too many hand their vector to a neighbour first and get
--- the result from it in the end.  Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of
--- collective communication operations in MPICH", Int. J. High Perform. Comput. Appl. 19 (2005).
+-- If n is not a power of two, the excess ranks hand their vector to a neighbour first and get the
+-- result from it in the end.  Source:  R.  Thakur, R.  Rabenseifner, W.  Gropp, "Optimization of
+-- collective communication operations in MPICH", Int.  J.  High Perform.  Comput.  Appl. 19 (2005).
 local all_reduce_rd = { takes = { "bytes" } }
 
 local function pairs_step(bytes, src, dst)

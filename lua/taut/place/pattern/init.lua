@@ -39,7 +39,7 @@ local registry = {
 
 local pattern = {}
 
-local BYTES = 1e6           -- of a message nobody has given a size
+local BYTES = 1e6           -- of a message without a given size
 local CACHED = 64           -- patterns that a cache holds
 local MOST_RANKS = 1 << 20
 local MOST_PAIRS = 1 << 22  -- of one step (advisor/lib/flow/traffic.h)

@@ -19,7 +19,7 @@ local registry = {
    { "scotch", "taut.place.rankmap.scotch" },
 }
 
-local WORTH = 0.005      -- less time than this share is no gain …
+local WORTH = 0.005      -- less time than this share does not count …
 local WORTH_HOPS = 0.05  -- … but the same time with so much less on the links is
 
 --- Names of the ways, in the order they are tried.

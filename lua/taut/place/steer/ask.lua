@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Answers to `taut steer`; others' jobs are hidden where slurm.conf's PrivateData says so.
+--- Answers to `taut steer`; others' jobs are hidden by slurm.conf's PrivateData.
 local json = require "taut.json"
 local privacy = require "taut.slurm.privacy"
 local rights = require "taut.base.rights"

@@ -13,7 +13,7 @@ local tables = require "taut.base.tables"
 
 local gain = {}
 
-gain.LEAST = 1.05 -- a lower gain is none
+gain.LEAST = 1.05 -- a lower gain does not count
 
 local SIZES = { 2, 8 } -- of the sets, in numbers of exposed nodes
 local LEAST_NODES, MOST_NODES = 4, 256

@@ -185,7 +185,7 @@ function Steer:refreshed()
    end)
 end
 
---- The job is over: what there is to remember of how it was steered, as text; nil when it was not.
+--- The job is over: its steering, as text for the store; nil when it was not.
 -- @param job of taut-slurm
 function Steer:over(job)
    local m = mark.parse(job.comment)

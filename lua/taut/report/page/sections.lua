@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- The parts of a page that are text: tables of what is not well, of nodes, repairs, days, actions
--- and jobs.  They say all that the picture says, for who cannot see it, or prints.
+--- The parts of a page that are text: tables of components that are not good, of nodes, repairs,
+-- days, actions and jobs.  They say all that the picture says, for who cannot see it, or prints.
 local alarms = require "taut.report.alarms"
 local chart = require "taut.report.page.chart"
 local html = require "taut.report.page.html"
@@ -110,7 +110,7 @@ local function link_tiles(data, hidden)
       n[l.state] = n[l.state] + 1
    end
    if hidden == #data.links then
-      return {} -- each is told as one of a set
+      return {} -- each is shown as one of a set
    end
    return { summary_tile(#data.links, "links"), summary_tile(n.ok, "links well", "ok"),
       summary_tile(n.suspect, "links suspect", n.suspect > 0 and "suspect"),

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Who may change things: root, SlurmUser, tautd's own user, and a group.  Methods of
+--- Administrators: root, SlurmUser, tautd's own user, and a group.  Methods of
 -- cluster/init.lua.
 local loop = require "taut.loop"
 local rights = require "taut.base.rights"
@@ -15,7 +15,7 @@ function administrators:administrators(group)
    self.admin_group, self.members, self.members_known = group, {}, 0
 end
 
---- Who may, in words.
+--- The administrators, in words.
 function administrators:who_administers()
    if self.admin_group then
       return "root, SlurmUser and members of " .. self.admin_group

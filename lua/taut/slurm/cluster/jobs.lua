@@ -38,8 +38,7 @@ local function new_job(self, id)
    return job
 end
 
--- Slurm, or a front end's ticket, has a job on these nodes.  That takes the place of what nodes
--- said of themselves.
+-- Slurm, or a front end's ticket, has a job on these nodes.  That replaces the nodes' own claims.
 -- @param text the nodes as Slurm writes them, or the list itself; the same again changes nothing
 local function take_list(self, id, names, text)
    local job = self.jobs[id] or new_job(self, id)
@@ -65,7 +64,7 @@ local function take_list(self, id, names, text)
    return job
 end
 
--- A node says that it has this job, which nobody else vouches for: that holds for itself alone.
+-- A node claims this job, without other proof: that holds for the node alone.
 local function take_word(self, id, name)
    if not self.claims:add(name, id) then
       return nil
@@ -89,7 +88,7 @@ local function remove_job(self, id)
    end
 end
 
--- ALPS gives a node to one job at a time: those that had these before are over, and nobody says so.
+-- ALPS gives a node to one job at a time: earlier jobs of these nodes have ended, without a report.
 local function end_others(self, id, names)
    for _, name in ipairs(names) do
       for other in pairs(self.on_node[name] or {}) do
@@ -181,7 +180,7 @@ function jobs:has_job(name)
    return self.on_node[name] ~= nil
 end
 
--- Another job on this node; and whether only the node itself says so.
+-- Another job on this node; and whether only the node itself claims it.
 local function other_job(self, id, name)
    local said
    for other in pairs(self.on_node[name] or {}) do
@@ -281,8 +280,8 @@ local function settle_claims(self, over, asked)
    end)
 end
 
---- Jobs that Slurm no longer knows are gone, though their epilogs may be lost; running ones nobody
--- said hello for are silent.  `asked` is when Slurm was asked: it knows a job before its prolog.
+--- Jobs that Slurm no longer knows are gone, though their epilogs may be lost; running ones without
+-- a HELLO are silent. `asked` is when Slurm was asked: it knows a job before its prolog.
 function jobs:take_jobs(list, asked)
    local running, over = {}, {}
    self.pending, self.knows_queue = {}, true

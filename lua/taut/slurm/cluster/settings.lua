@@ -66,8 +66,7 @@ function settings:take_config(taken)
 end
 
 --- Is this host one of slurmctld's, and not the one that is in control?  A tautd beside a standby
--- leaves acting to the one beside the active slurmctld; a tautd elsewhere has nobody to leave it
--- to.
+-- leaves acting to the one beside the active slurmctld; a tautd elsewhere has no other one.
 function settings.standby_of(reply, host)
    local function is_here(name)
       return name == host or name:match "^[^.]+" == host:match "^[^.]+"

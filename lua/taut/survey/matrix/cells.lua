@@ -118,7 +118,7 @@ local function draw_squares(doc, matrix, x, y, px, tip_of)
    end
 end
 
--- A dot in each slow square, where there is room: nobody has to compare shades.
+-- A dot in each slow square, if there is room, so that shades need not be compared.
 local function draw_dots(doc, matrix, x, y, px)
    doc:open { fill = "#1769c4", stroke = "#ffffff", stroke_width = 0.8, pointer_events = "none" }
    local radius, across, down = px / 4.5, px / 2, px / 2

@@ -121,7 +121,7 @@ end
 
 --- Everything, as data: matrices are rows (senders) of columns (receivers) in the order of `nodes`.
 -- @param matrix matrix
--- @param options { findings (with `text`), unnamed, info = table of what it was measured with }
+-- @param options { findings (with `text`), unnamed, info = table of the measurement's parameters }
 -- @return text
 function files.json(matrix, options)
    local function figure_or_nil(figures, key)
@@ -180,7 +180,7 @@ local function why_not(kind, path)
 end
 
 --- Can these files be written?
--- @return array of what is wrong
+-- @return array of errors
 function files.check(want)
    local wrong = {}
    for kind, path in pairs(files.without_stdout(want)) do
@@ -228,7 +228,7 @@ end
 -- @param matrix matrix
 -- @param options as for json, and for the picture subtitle, levels
 -- @param want { csv, json, svg, png = paths or nil }
--- @return array of what went wrong
+-- @return array of errors
 function files.write(matrix, options, want)
    local wrong = {}
    local function note_written(ok, err)

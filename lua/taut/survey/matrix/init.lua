@@ -38,7 +38,7 @@ local LATENCY_TIMES = 2  -- a latency is slow from so many times the usual one
 local function test_of(self, row, column)
    return { src = self.nodes[row], dst = self.nodes[column], i = row, j = column, kind = "matrix",
       mode = self.mode, dur_ms = self.dur_ms, rail = self.rail,
-      -- streams of a step share links, evenly or not: nobody may be blamed for the smaller part
+      -- streams of a step share links, evenly or not: a smaller part is no one's fault
       shown_only = self.steps or nil }
 end
 
@@ -57,7 +57,7 @@ local function route_test(self, test)
    return nil
 end
 
--- Without those of which no link joins the two: they are no part of the matrix.
+-- Without those of which no link joins the two: they are not part of the matrix.
 local function drop_unjoined(self, pairs_of)
    if self.layout.apart == 0 then
       return pairs_of

@@ -116,7 +116,7 @@ local function nothing_found(matrix)
    return { findings = {}, unnamed = matrix:summary().low }
 end
 
--- Ctrl-C in srun is a SIGKILL here a moment later: what there is is in the files before.  Seldom
+-- Ctrl-C in srun is a SIGKILL here a moment later: the results are in the files before.  Seldom
 -- enough that it takes a twentieth of the time at most.
 function Owner:save()
    local began = loop.time()

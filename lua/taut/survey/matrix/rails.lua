@@ -57,7 +57,7 @@ function Job:take(tests)
    return self.jobs[self.at]:take(tests)
 end
 
---- @return { rails = array of what each matrix found, in the order of the layout's }
+--- @return { rails = array of each matrix's findings, in the order of the layout's }
 function Job:finish(why)
    local found = tables.map(self.jobs, function(job) return job:finish(why) end)
    return { rails = found }

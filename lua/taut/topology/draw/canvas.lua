@@ -2,7 +2,7 @@
 --- A picture of a machine in the making: cables and routers at their places, coloured by health.
 --
 -- Places are collected first, in pixels from the upper left corner of the drawing; `finish` adds
--- title, list of what is wrong, and legend.  Cables about which there is nothing to say are drawn
+-- title, list of errors, and legend.  Cables about which there is nothing to say are drawn
 -- together, a hundred of them in one path; each bad one is an element of its own, drawn last and
 -- numbered, and its number stands in the list.
 local look = require "taut.topology.draw.look"
@@ -46,7 +46,7 @@ local function grow_to(self, x, y)
    self.width, self.height = math.max(self.width, x), math.max(self.height, y)
 end
 
---- Verdict of a component, "-" where nobody was asked.
+--- Verdict of a component, "-" if it was not asked for.
 function Canvas:state(component)
    return self.scene.state[component] or report.text_if(self.scene.has_health, "unknown", "-")
 end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Turns a canvas into SVG: its layers, then title, list of what is wrong, and legend around them.
+--- Turns a canvas into SVG: its layers, then title, list of errors, and legend around them.
 local colour = require "taut.report.colour"
 local look = require "taut.topology.draw.look"
 local svg = require "taut.report.svg"

@@ -13,8 +13,8 @@ function lists.switches()
    return setmetatable({ used = {} }, Switches)
 end
 
---- A name that nobody else has, as near as can be to what is wanted.
--- Brackets, commas, blanks, "#", "=", and what is not ASCII, mean something else to Slurm.
+--- A unique name, as near as possible to the wanted one. Brackets, commas, blanks, "#", "=", and
+-- what is not ASCII, mean something else to Slurm.
 function Switches:take(wanted)
    local base = wanted:gsub("[^%w_.-]", "_"):sub(1, SWITCH_MAX)
    if base == "" or base:find "^[-.]" then
@@ -82,7 +82,7 @@ function lists.sequence(list)
       end
    end
    for _, name in ipairs(list) do
-      -- more digits than that are no number any more
+      -- more digits than that are not a number any more
       local before, tail = name:match "^(.-)(%d+)$"
       local width, number
       if tail and #tail <= 15 then

@@ -182,7 +182,7 @@ local function name_parts(whole)
    end
 end
 
--- Guesses of what is learned are those of the parts; so is what the file says of health.
+-- Guesses of learned capacities are those of the parts, and so is health from the file.
 local function take_over(whole)
    local left = {}
    for _, f in ipairs(whole.fabrics) do

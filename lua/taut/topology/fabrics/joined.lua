@@ -279,7 +279,7 @@ function Joined:set_health(left, opt)
    return r
 end
 
---- What some components carry is known now: routing that shares out by it is told.
+--- The capacity of some components is known now: routing with shares by capacity is updated.
 function Joined:capacities_changed()
    for _, f in ipairs(self.fabrics) do
       f.topo:capacities_changed()

@@ -79,7 +79,7 @@ function source.open(path, most)
    if not f then
       return nil, err
    end
-   -- the size of what has one is told before anything is read
+   -- a known size is checked before anything is read
    local size = f:seek("end")
    local text
    if size and size > most and size < math.maxinteger then

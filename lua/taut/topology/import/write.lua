@@ -172,8 +172,8 @@ local function forwarding(wiring, out)
    out[#out + 1] = "      },\n"
 end
 
--- Who answers for the way, where flows keep to a cable by a hash: of the other models cables
--- between two routers are one link.
+-- Addresses for traces, if flows keep to a cable by a hash: of the other models cables between two
+-- routers are one link.
 local HASHED = { fattree = true, graph = true }
 
 local function address_lines(wiring, kind)
@@ -227,7 +227,7 @@ end
 -- @param given wiring
 -- @param found what import/recognise says of it
 -- @param opts { as = "graph": write all of the wiring even where a model would do, capacity =
---   bytes per second of what the file does not say }
+--   bytes per second if the file has no value }
 -- @return the text: comments, then `topology = …`; the kind it is written as, and, where that is
 --   not the one that was recognised, why
 function write.text(given, found, opts)

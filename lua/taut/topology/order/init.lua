@@ -158,7 +158,7 @@ function order.best(topo)
       c.hops, c.score = {}, 0
       for _, size in ipairs(sizes) do
          c.hops[size] = order.measure(topo, c.nodes, size)
-         -- nodes of one router are no hop apart: a mean of 0 has no logarithm
+         -- nodes of one router have a distance of 0: a mean of 0 has no logarithm
          c.score = c.score + math.log((c.hops[size] or 1e6) + 0.1)
       end
       c.score = c.score / #sizes

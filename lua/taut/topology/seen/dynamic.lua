@@ -31,7 +31,7 @@ function dynamic.apply(topo, text)
    return true
 end
 
---- Of several fabrics a node may be away where one of them says so.
+--- With several fabrics a node may be away if one of them allows it.
 -- @param topo the whole, built
 function dynamic.join(topo)
    for _, f in ipairs(topo.fabrics) do

@@ -27,8 +27,7 @@ local function comes_to(topo, stage, router)
    return topo:to(stage) == router
 end
 
--- What one router of a way answered; the first one is asked at a port for nodes, which nobody
--- names.
+-- What one router of a way answered; the first one is asked at a port for nodes, which has no name.
 local function take_one(self, topo, stage, address, index)
    local c, r = topo.asked_at.link[address], topo.asked_at.router[address]
    if c then

@@ -176,8 +176,8 @@ function settings.fill(f, conf)
 end
 
 --- Capacity of a component, bytes per second: that of its port ("Y+"), its class ("mezzanine",
--- "Y cable"), its dimension ("Y"), any link, or what the layout knows; unknown.CABLE where nobody
--- says.
+-- "Y cable"), its dimension ("Y"), any link, or what the layout knows; unknown.CABLE if there is
+-- none.
 function settings.capacity_of(conf, port, class, layout)
    local c = conf.capacity
    local letter = port:sub(1, 1)
@@ -193,7 +193,7 @@ function settings.capacity_of(conf, port, class, layout)
    return unknown.checked(c, v, port)
 end
 
---- Names that are no compute nodes.
+--- Names that are not compute nodes.
 -- @return set, or nil and what was expected
 function settings.service(conf, names)
    local skip, known = {}, {}

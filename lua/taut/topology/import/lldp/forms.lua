@@ -14,8 +14,8 @@ local forms = {}
 
 local quote = source.quote
 
--- lldpd writes one of a kind as itself or as a list of one, a text as itself or as its value.  What
--- is no word ("uplink to the spine") is not a name of anything.
+-- lldpd writes one of a kind as itself or as a list of one, a text as itself or as its value.  A
+-- text with blanks ("uplink to the spine") is not a name.
 local function one_of(value)
    if type(value) == "table" and value[1] ~= nil then
       return value[1]

@@ -19,7 +19,7 @@ local lldp = {
 
 local quote = source.quote
 
--- Ports that are no part of a fabric.
+-- Ports that are not part of a fabric.
 local MANAGEMENT = { "^eth%d+$", "^mgmt", "^[Mm]anagement", "^me%d", "^fxp%d", "^em%d", "^oob" }
 
 local function is_management(port)

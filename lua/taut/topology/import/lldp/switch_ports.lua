@@ -194,7 +194,7 @@ end
 -- @return array of { name = "leaf01/swp1" or "spine1", address }, by name
 function switch_ports.choose(list, ports, note)
    local of, own, whole, shared, out = owners_of(list), {}, {}, {}, {}
-   -- of those that are no switch of the fabric nobody asks
+   -- ports outside the fabric's switches are not used
    for _, a in ipairs(tables.filter(list, function(each) return ports[each.at] ~= nil end)) do
       local o, name = of[a.address], a.at .. "/" .. (a.port or "")
       if o.switches > 1 then
