@@ -291,7 +291,7 @@ static void raise_descriptor_limit(void)
 }
 
 /* What was printed must have arrived, however the program ends: a full disk is
- * an error; a reader that has seen enough is none. */
+ * an error; a reader that has seen enough is not one. */
 static void check_output(void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO};

@@ -49,12 +49,12 @@ void taut_readings_begin(struct taut_readings_reader *r, const char *text,
                          size_t length);
 
 /* Go to the next line; all fields of the one before have been read.
- * Returns 1, 0 at the end of the text, or -1 with 'err' for what is no line. */
+ * Returns 1, 0 at the end of the text, or -1 with 'err' for a bad line. */
 int taut_readings_next(struct taut_readings_reader *r, struct taut_error *err);
 
 /* Read the next field of this line.
- * Returns 1, 0 at the end of the line, or -1 with 'err' for what is none, or
- * is one too many. */
+ * Returns 1, 0 at the end of the line, or -1 with 'err' for a bad field, or one
+ * too many. */
 int taut_readings_field(struct taut_readings_reader *r,
                         struct taut_told_field *field, struct taut_error *err);
 

@@ -15,7 +15,7 @@
 /* Prepare the library.  Returns 0, or -1 with errno ENOSYS. */
 int taut_seal_init(void);
 
-/* Fill 'buf' with 'n' bytes that nobody can guess. */
+/* Fill 'buf' with 'n' random bytes. */
 void taut_seal_random(void *buf, size_t n);
 
 /* Seal 'n' bytes of 'text' into 'out', which has room for

@@ -312,7 +312,7 @@ static void push_test(lua_State *L, const struct taut_graph *g,
  * each an array of tests { src, dst, phase, flows, streams, kind, confirms,
  * rail, route; senders, group = the first sender, shares, through where several
  * send at once over one link }.  Those that are over are used again, the last
- * first, and taken out of their list: nobody may need them any more. */
+ * first, and taken out of their list: they must not be needed any more. */
 static int board_finish(lua_State *L)
 {
     struct taut_board *b = check_board(L);

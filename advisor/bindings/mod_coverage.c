@@ -104,7 +104,7 @@ static int times_hold(lua_State *L)
     return 0;
 }
 
-/* t:let_go(c, was, now): c was held until 'was'; nobody else has it */
+/* t:let_go(c, was, now): c was held until 'was', by no one else */
 static int times_let_go(lua_State *L)
 {
     struct taut_coverage *v = taut_check_coverage(L, 1);

@@ -62,7 +62,7 @@ static double of_bits(uint64_t u)
     return v;
 }
 
-/* FNV-1a: finds what a disk did, nobody's malice. */
+/* FNV-1a: detects errors of a disk, not malice. */
 static uint32_t checksum(const char *text, size_t n)
 {
     uint32_t h = 0x811c9dc5;

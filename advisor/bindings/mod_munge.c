@@ -106,8 +106,8 @@ static int munge_decode_later(lua_State *L)
     const char *cred = luaL_checklstring(L, 1, &n);
 
     luaL_checktype(L, 2, LUA_TFUNCTION);
-    /* What stands behind a NUL is no part of a credential; "" is refused
-     * like any other text that is none. */
+    /* Bytes behind a NUL are not part of a credential; "" is refused like any
+     * other bad text. */
     if (strlen(cred) != n)
         cred = "";
     int fn = taut_ref_function(L, 2);
@@ -145,7 +145,7 @@ int luaopen_taut_munge(lua_State *L)
     };
     static const luaL_Reg none[] = {{NULL, NULL}};
 
-    /* The loop's own class, should nobody have asked for it yet. */
+    /* The loop's own class, if it was not used yet. */
     luaL_requiref(L, "taut.loop", luaopen_taut_loop, 0);
     lua_pop(L, 1);
     taut_class(L, MUNGE_CLASS, none, munge_gc);

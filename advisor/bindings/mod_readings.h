@@ -12,7 +12,7 @@ enum taut_reading_kind {
     TAUT_READING_COUNT,
     TAUT_READING_STATE, /* a number, but no count */
     TAUT_READING_TEXT,
-    TAUT_READING_TRAFFIC,    /* a count whose growth is no trouble */
+    TAUT_READING_TRAFFIC,    /* a count whose growth is harmless */
     TAUT_READING_SATURATING, /* the same, which stands still at its top … */
     TAUT_READING_HARMLESS,   /* a count, and never more than that */
 };

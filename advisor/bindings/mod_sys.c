@@ -56,7 +56,7 @@ static const char *plain_address(const char *text)
     return strncmp(text, "::ffff:", 7) == 0 ? text + 7 : text;
 }
 
-/* An address as the kernel writes it; 0 where the text is none.  What
+/* An address as the kernel writes it; 0 if the text is not one.  What
  * getaddrinfo would take besides (1234, 0x10, 10.1) may be a node's name. */
 static int push_numeric(lua_State *L, const char *text)
 {
@@ -109,8 +109,8 @@ static int sys_addresses(lua_State *L)
     return 1;
 }
 
-/* sys.address_bytes(text): an address in 4 or 16 bytes, or nil where the text
- * is no numeric address. */
+/* sys.address_bytes(text): an address in 4 or 16 bytes, or nil if the text is
+ * not a numeric address. */
 static int sys_address_bytes(lua_State *L)
 {
     const char *text = luaL_checkstring(L, 1);
@@ -273,8 +273,8 @@ static int sys_mkdir(lua_State *L)
 
 #define CREATE_TRIES 8
 
-/* Open a new file beside 'path', of a name that nobody can foresee, into
- * 'name'; whatever has that name already, a link too, is left alone. */
+/* Open a new file beside 'path', with an unpredictable name, into 'name';
+ * whatever has that name already, a link too, is left alone. */
 static int open_beside(const char *path, char *name, size_t size)
 {
     for (int i = 0; i < CREATE_TRIES; i++) {
@@ -299,8 +299,8 @@ static int close_file(lua_State *L)
 
 /* create_beside(path) -> file, name: a new empty file in the folder of 'path',
  * with the mode that the umask leaves, to be renamed to it when it is whole.
- * nil and why when that is not possible, or when something that is no regular
- * file is there already: a device must not be replaced by a file. */
+ * nil and why when that is not possible, or if another kind of file exists
+ * there: a device must not be replaced by a file. */
 static int sys_create_beside(lua_State *L)
 {
     const char *path = luaL_checkstring(L, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* taut.sandbox: site configuration as Lua text, in an environment of its
- * own.  Who can write the file can tell tautd what to do, so a file that
- * others than root or the caller can write is refused. */
+ * own.  A user who can write the file controls tautd, so a file that others
+ * than root or the caller can write is refused. */
 #include <config.h>
 
 #include <errno.h>

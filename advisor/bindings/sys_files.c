@@ -266,7 +266,7 @@ int taut_sys_lock(lua_State *L)
         errno = saved;
         return taut_fail_errno(L, "%s", path);
     }
-    /* Who has it is for people only: a full disk may not know. */
+    /* The holder's name is for people only, and may be lost on a full disk. */
     int n = snprintf(pid, sizeof(pid), "%jd\n", (intmax_t)getpid());
     if (ftruncate(fd, 0) != 0 || pwrite(fd, pid, (size_t)n, 0) != n)
         errno = 0;

@@ -30,7 +30,7 @@ struct taut_ib_port {
     uint16_t lid;
     uint8_t number, far_port;
     bool known;    /* its PortInfo was read */
-    bool silent;   /* link up, but nobody answers at the other end */
+    bool silent;   /* link up, but no answer from the other end */
     bool asked;    /* who is at the other end */
     int error;     /* of reading PortInfo; 0 */
     int pm_error;  /* of reading counters; 0 */

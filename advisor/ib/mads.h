@@ -19,7 +19,7 @@ struct taut_mad_port {
     /* Returns 0, or -1 with errno. */
     int (*send)(void *self, const struct taut_mad *mad, unsigned timeout_ms);
     /* Wait for one MAD, at most timeout_ms.
-     *   bytes   TAUT_MAD_BYTES, what came; may be an answer nobody waits for
+     *   bytes   TAUT_MAD_BYTES, received data; may be an unexpected answer
      *   status  0, or errno of a request that is handed back
      * Returns 1, 0 when none came, -1 with errno. */
     int (*receive)(void *self, uint8_t *bytes, int *status,
@@ -38,7 +38,7 @@ struct taut_mads_counts {
     unsigned long sent, answered, refused, lost, retried, strays, skipped;
 };
 
-/* Who a request goes to.  Zeroed by the caller, who keeps it as long as the
+/* The target of a request.  Zeroed by the caller, who keeps it as long as the
  * taut_mads. */
 struct taut_mad_peer {
     struct taut_mad *head, *tail;

@@ -99,7 +99,7 @@ static int answer(const json_t *request, json_t *reply, struct taut_error *err)
     return taut_error_set(err, "no such op: %s", op != NULL ? op : "none");
 }
 
-/* Returns 0, or -1 when nobody listens any more. */
+/* Returns 0, or -1 if the reader has gone. */
 static int handle_line(const char *line, size_t n)
 {
     struct taut_error err = {""};

@@ -12,8 +12,8 @@
 #include "advisor/ib/umad.h"
 
 #define LID_DIRECT 0xffff
-/* More than one MAD can only be what nobody asked for; it has to be read to
- * be out of the way. */
+/* More than one MAD can only be an unrequested one; it must be read to remove
+ * it. */
 #define BUFFER_BYTES 65536
 
 struct agent {

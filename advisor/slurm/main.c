@@ -123,7 +123,7 @@ static void print_parts(json_t *reply)
     }
 }
 
-/* Returns 0, or -1 when nobody listens any more. */
+/* Returns 0, or -1 if the reader has gone. */
 static int handle_line(const char *line, size_t n)
 {
     json_error_t error;

@@ -142,7 +142,7 @@ uint16_t taut_address_port(const struct taut_address *addr)
     return 0;
 }
 
-/* An IPv4 address, also one that is written as IPv6; false: it is none. */
+/* An IPv4 address, also one that is written as IPv6; false: it is not one. */
 static bool as_v4(const struct taut_address *addr, uint32_t *v4)
 {
     const void *sa = &addr->sa;

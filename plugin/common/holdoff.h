@@ -7,8 +7,8 @@
  *     taut-holdoff 1 EXPIRY STEP BOOT
  * EXPIRY is in seconds of CLOCK_BOOTTIME (setting the clock moves nothing,
  * sleep counts), STEP the length of this hold-off in seconds, BOOT the
- * kernel's boot id: after a reboot the line means nothing.  An empty file,
- * or anything else, is no hold-off. */
+ * kernel's boot id: after a reboot the line means nothing.  An empty file, or
+ * any other text, does not count as a hold-off. */
 #ifndef TAUT_PLUGIN_COMMON_HOLDOFF_H
 #define TAUT_PLUGIN_COMMON_HOLDOFF_H
 

@@ -30,7 +30,7 @@ void taut_counters_note(struct taut_counters *c, const char *path,
 void taut_counters_put(struct taut_counters *c, const char *name,
                        int64_t value);
 
-/* Add a text, cut and cleaned of what is not printable ASCII. */
+/* Add a text, cut, without bytes that are not printable ASCII. */
 void taut_counters_put_text(struct taut_counters *c, const char *name,
                             const char *value);
 

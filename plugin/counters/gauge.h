@@ -27,7 +27,7 @@ struct taut_gauge_mark {
 void taut_gauge_init(struct taut_gauge *gauge);
 
 /* Open what is read during tests, before privileges are dropped.
- * Missing files are no error. */
+ * Missing files are not an error. */
 void taut_gauge_open(struct taut_gauge *gauge, int root_fd,
                      const char *interface);
 

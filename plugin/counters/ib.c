@@ -228,7 +228,7 @@ static void put_rate(struct taut_counters *c, int dir)
     taut_counters_put_text(c, "speed", speed);
 }
 
-/* A blank would end a name where it is told: "Nak_Sequence_Error". */
+/* A blank would end a name in a reading: "Nak_Sequence_Error". */
 static void tell_name(char *told, const char *name)
 {
     snprintf(told, TAUT_COUNTER_NAME, "%s", name);

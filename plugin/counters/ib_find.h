@@ -16,13 +16,13 @@
  *   c        its interface; notes what cannot be read
  *   root_fd  the directory that sys is in
  *   device   TAUT_IB_DEVICE bytes
- * Returns 0, or -1: the interface is on none, or nobody knows on which. */
+ * Returns 0, or -1: the interface is on none, or it is not known on which. */
 int taut_ib_find(struct taut_counters *c, int root_fd, char *device, int *port);
 
 /* The GUID in a hardware address of IPoIB (20 bytes), or in a GID, as sysfs
  * shows them.
  *   guid  written only on success: "0x" and 16 digits
- * Returns 0, or -1: the text is none, or the GUID is 0. */
+ * Returns 0, or -1: the text is not one, or the GUID is 0. */
 int taut_ib_parse_address(const char *text, char guid[TAUT_IB_GUID]);
 int taut_ib_parse_gid(const char *text, char guid[TAUT_IB_GUID]);
 

@@ -38,7 +38,7 @@ struct taut_port_losses {
 /* Nothing is known. */
 extern const struct taut_port_count taut_port_nothing;
 
-/* Open what there is of an interface's RDMA port; files that are missing are no
+/* Open what there is of an interface's RDMA port; missing files are not an
  * error.
  *   root_fd  the directory that sys is in
  * Returns 0, or -1: there are no descriptors left for all of them, and none is

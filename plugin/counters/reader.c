@@ -108,8 +108,8 @@ static void *serve(void *arg)
     _exit(0);
 }
 
-/* Whoever reads our standard output waits for its end; and nobody's locks or
- * sockets shall live as long as a read that hangs. */
+/* A reader of our standard output waits for its end; and no lock or socket may
+ * live as long as a read that hangs. */
 static void close_others(const struct task *tasks)
 {
     int low, high = tasks[0].root_fd > 3 ? tasks[0].root_fd : 3;

@@ -142,7 +142,7 @@ static bool is_right(const json_t *line, const char *expected)
            sodium_memcmp(proof, expected, strlen(expected)) == 0;
 }
 
-/* Both challenge, both prove: nobody is told the key, and no answer of an
+/* Both challenge, both prove: the key is never sent, and no answer of an
  * earlier talk is of use.  'who' is 'c' of the caller, 'l' of the listener. */
 static int agree(struct taut_control *c, const char *key, char who,
                  struct taut_error *err)

@@ -22,7 +22,7 @@ struct taut_control {
 };
 
 /* Wait for a caller who knows 'key', on any address.
- * Returns 0, or -1 with 'err': nobody came in TAUT_PAIR_WAIT_S. */
+ * Returns 0, or -1 with 'err': no node called within TAUT_PAIR_WAIT_S. */
 int taut_control_await(struct taut_control *c, int port, const char *key,
                        struct taut_error *err);
 

@@ -70,7 +70,7 @@ static int wait_for_ofi(struct taut_pair_ends *ends, struct taut_error *err)
     return 0;
 }
 
-/* VmPin of /proc/self/status, kB; -1: nobody says. */
+/* VmPin of /proc/self/status, kB; -1: not known. */
 static long pinned_kb(int status_fd)
 {
     char text[4096];

@@ -88,7 +88,7 @@ static _Noreturn void serve(int fd, uid_t uid, const char *socket,
     close(STDOUT_FILENO);
     close(STDERR_FILENO);
     text = receive_all(fd, deadline_ns);
-    if (text == NULL || !*text) /* nobody wants it any more */
+    if (text == NULL || !*text) /* it is not needed any more */
         _exit(0);
     cred = taut_hello_wrap(text, uid, socket, deadline_ns, &why);
     if (send_all(fd, cred != NULL ? "+" : "-", 1) == 0)

@@ -3,9 +3,9 @@
  * its part of a survey.
  *
  * Everything that needs root comes first (the credential, the hold-off
- * file), then privileges are dropped, then the network is used.  Whatever
- * goes wrong is said in one line and is no failure: the status is 0, but for
- * a survey's owner that could not take part (3). */
+ * file), then privileges are dropped, then the network is used.  Any error is
+ * reported in one line and is not a failure: the status is 0, except for a
+ * survey's owner that could not take part (3). */
 #include <config.h>
 
 #include <errno.h>
@@ -155,8 +155,8 @@ static void end_well(int number)
     _exit(0);
 }
 
-/* The last resort when nobody is there to kill us at one and a half times
- * the budget, as the plugin does: SIGALRM ends us at twice the budget. */
+/* The last resort if no plugin kills us at one and a half times the budget:
+ * SIGALRM ends us at twice the budget. */
 static void set_hard_stop(int budget_ms, bool as_application)
 {
     struct itimerval stop = {

@@ -76,8 +76,8 @@ int taut_session_send_sealed(struct taut_session *s, enum taut_frame_type type,
  *   got   its type; may be NULL
  * Returns its length, or -1 with errno ETIMEDOUT, ECONNRESET (closed by
  * the server), ECONNREFUSED (it said why), EPROTO (bad frame) or ENOMEM, and
- * 'err'.  A server that does not act says so in place of any frame: EPROTO, and
- * 'is_elsewhere'. */
+ * 'err'.  A server that is not active reports it in place of any frame:
+ * EPROTO, and 'is_elsewhere'. */
 long taut_session_receive_sealed(struct taut_session *s,
                                  enum taut_frame_type type, size_t max,
                                  char **text, enum taut_frame_type *got,

@@ -368,7 +368,7 @@ static void add_usage(int ac, char *av[])
 }
 
 #pragma GCC visibility push(default)
-/* In slurmstepd too, where an option that nobody knows is complained of. */
+/* In slurmstepd too, which complains of unknown options. */
 int slurm_spank_init(spank_t sp, int ac, char *av[])
 {
     spank_context_t context = spank_context();

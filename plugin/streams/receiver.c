@@ -106,7 +106,7 @@ static void refuse(struct taut_receiver *r, const struct taut_stranger *s)
     r->refused++;
 }
 
-/* Somebody came who is no stream of the plan. */
+/* A connection that is not a stream of the plan. */
 static void note_stranger(struct taut_receiver *r,
                           const struct taut_endpoint *ep)
 {
@@ -145,7 +145,7 @@ static bool is_expected(const struct taut_receiver *r, struct taut_endpoint *ep,
     return false;
 }
 
-/* More than the plan has streams: some are nobody's, whatever they say. */
+/* More than the plan has streams: some are foreign, whatever they say. */
 static bool is_crowded(const struct taut_receiver *r)
 {
     size_t streams = 0;

@@ -21,7 +21,7 @@
 #define TAUT_PENDING_MAX 64       /* streams that gave no token yet */
 #define TAUT_ACCEPTS_MAX 256      /* of one round: the clock is seen in time */
 #define TAUT_TOKEN_MS 200         /* for it, when room is wanted */
-#define TAUT_RECEIVE_GRACE_MS 150 /* after which nobody comes any more */
+#define TAUT_RECEIVE_GRACE_MS 150 /* after which no stream comes any more */
 
 struct taut_inflow {
     const struct taut_test *test;

@@ -125,9 +125,9 @@ static void broke(struct taut_sender *s, const char *doing, int why)
         fail(s, doing, why);
 }
 
-/* What a failed link looks like from here: a router on the way says so, or
- * nobody says anything.  That is a measurement, of 0 B/s; a peer that
- * refuses is none. */
+/* What a failed link looks like from here: a router on the way reports it, or
+ * there is no answer.  That is a measurement, of 0 B/s; a peer that refuses is
+ * not one. */
 static bool is_unreachable(int why)
 {
     return why == ETIMEDOUT || why == EHOSTUNREACH || why == ENETUNREACH;
@@ -182,7 +182,8 @@ static void watch_ping(struct taut_sender *s,
 
 /* When a receiver can have seen enough at the soonest: its window begins no
  * sooner than this end's.  Before that, or right after a window that began
- * late, this end has no account of its own, and nobody need be believed. */
+ * late, this end has no count of its own, and the peer's need not be trusted.
+ */
 static int64_t enough_ns(const struct taut_sender *s)
 {
     int64_t part_ns = (s->end_ns - s->warm_ns) / TAUT_RESULT_PARTS;
@@ -198,8 +199,8 @@ static bool may_end_early(const struct taut_sender *s)
     return s->test->enough_Bps > 0 && s->is_warm;
 }
 
-/* Is a stream's token still without an answer?  One that is not even connected
- * is not waited for: that nobody is there is what its test finds. */
+/* Is a stream's token still without an answer? One that is not even connected
+ * is not waited for: its test finds that the peer is missing. */
 static bool is_unanswered(const struct taut_sender *s)
 {
     for (int i = 0; i < s->test->streams; i++) {
@@ -398,7 +399,7 @@ static void start(struct taut_sender *s, int64_t now_ns)
 
 /* How long data was under way on the busiest stream since the warm-up: the
  * rest of the window the link had nothing to carry, and is not to blame.  A
- * connection that nobody answered was under way all the time. */
+ * connection without an answer was in progress all the time. */
 static int64_t busy_since_warm(const struct taut_sender *s, int64_t now_ns)
 {
     int64_t most = -1;

@@ -2,10 +2,10 @@
 /* Which way does a stream go?  Where routers choose by hash, the same
  * addresses and ports always take the same way: a connection request of the
  * stream's own five-tuple that may pass k routers ends at the next one, which
- * says so and tells its address.  No privileges are needed (ip(7),
- * IP_RECVERR).  Sources: paris-traceroute (B. Augustin et al., IMC 2006)
- * keeps a flow's headers constant; 007 (B. Arzani et al., NSDI 2018) traces
- * the flows that suffered. */
+ * reports it with its address.  No privileges are needed (ip(7), IP_RECVERR).
+ * Sources: paris-traceroute (B.  Augustin et al., IMC 2006) keeps a flow's
+ * headers constant; 007 (B.  Arzani et al., NSDI 2018) traces the flows that
+ * suffered. */
 #ifndef TAUT_PLUGIN_STREAMS_WAY_H
 #define TAUT_PLUGIN_STREAMS_WAY_H
 
@@ -17,7 +17,7 @@
 #include "wire/protocol.h"
 
 struct taut_way {
-    int hops; /* routers asked, in their order; 0 = nobody was */
+    int hops; /* routers asked, in their order; 0 = none was */
     char answer[TAUT_PLAN_HOPS][INET6_ADDRSTRLEN]; /* "" = none came */
 };
 

@@ -26,10 +26,10 @@ struct taut_ofi_opening *
 taut_ofi_make(const struct taut_endpoint *ep,
               const struct taut_transport_options *options);
 
-/* Start the thread; that it cannot be started is told as a failed opening. */
+/* Start the thread; an error here is reported as a failed opening. */
 void taut_ofi_load(struct taut_ofi_opening *o);
 
-/* Has the thread come to an end?  It is told to nobody but us. */
+/* Has the thread come to an end? Only this process knows it. */
 bool taut_ofi_is_over(struct taut_ofi_opening *o);
 
 /* Free it, unless the thread still works on it, which has it then for good. */

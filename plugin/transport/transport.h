@@ -41,8 +41,7 @@ struct taut_endpoint {
     int fd;                                 /* the transport's own; or -1 */
     bool is_paced;                          /* it lets little stand on the
                                              * way, whoever sends */
-    bool is_quiet;                          /* nobody knocks at 'fd' in this
-                                             * round of the poll loop */
+    bool is_quiet;                          /* nothing waits at 'fd' in this round */
     void *state;                            /* the transport's own */
 };
 
@@ -74,8 +73,8 @@ struct taut_transport {
     /* The next stream that came in, or -1 with errno EAGAIN or another. */
     int (*accept)(struct taut_endpoint *ep);
 
-    /* Who opened a stream that came in, or NULL: it cannot tell.
-     * Returns 0, or -1 with errno. */
+    /* The opener of an incoming stream, or NULL: it is not known. Returns 0, or
+     * -1 with errno. */
     int (*from)(struct taut_endpoint *ep, int stream,
                 struct taut_address *addr);
 
@@ -117,8 +116,8 @@ struct taut_transport {
     int (*stats)(struct taut_endpoint *ep, int stream,
                  struct taut_stream_stats *stats);
 
-    /* Either end's account of what was lost, also of a stream that its peer
-     * has ended; NULL: it cannot tell.  Returns 0, or -1 with errno. */
+    /* Either end's count of losses, also of a stream that its peer has ended;
+     * NULL: there is none.  Returns 0, or -1 with errno. */
     int (*account)(struct taut_endpoint *ep, int stream, bool is_sender,
                    struct taut_account *account);
 

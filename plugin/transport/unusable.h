@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Why interfaces of this node cannot be used, as its checks have said it: a node
- * that has one of two adapters says so once since its boot, not at each job.
+/* Why interfaces of this node cannot be used, as reported by its checks: a node
+ * with one of two adapters reports it once per boot, not at each job.
  *
  * RUNDIR/unusable is there while something cannot be used:
  *     taut-unusable 1 BOOT

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* taut.evidence: which component loses a share of what it carries. */
+/* taut.evidence: which component loses a share of its packets. */
 #include <config.h>
 
 #include <math.h>

@@ -20,7 +20,7 @@ static void push_doubles(lua_State *L, const double *v, uint32_t n)
     }
 }
 
-/* Push { { r, s }, … } of what has no route. */
+/* Push { { r, s }, … } of pairs without a route. */
 static void push_lost(lua_State *L, const struct taut_lost *lost)
 {
     lua_createtable(L, (int)lost->count, 0);

@@ -372,7 +372,7 @@ static int conn_timeout(lua_State *L)
     return 0;
 }
 
-/* It is known who is there: from now on nobody takes its place. */
+/* The peer is known: from now on no other connection takes its place. */
 static int conn_known(lua_State *L)
 {
     struct conn *c = luaL_checkudata(L, 1, CONN_CLASS);

@@ -2,15 +2,15 @@
 /* taut.loop.http: answers to GET, for a monitoring system or a browser, by
  * libevent's HTTP server, on a TCP port or a UNIX socket.
  *
- * Who asks is not trusted.  A connection carries one request and ends after
+ * Clients are not trusted.  A connection carries one request and ends after
  * 'timeout_ms' whatever it does.  If there are 'max_conns', one without a
  * request gives way to the next: the oldest of the user (on a UNIX socket) or
  * address that has most.  While all of them have requests, others wait in the
  * system's queue.  Headers are at most HEADERS_MAX, a body is refused, and what
  * a client sends meanwhile waits in its socket.
  *
- * evhttp (2.1) tells nobody when a connection comes or goes before there is
- * a request.  So each one's bufferevent is made here and kept with our own
+ * evhttp (2.1) has no callback for a connection that comes or goes before there
+ * is a request.  So each one's bufferevent is made here and kept with our own
  * reference. evhttp removes its callbacks when it drops one.  A timer, which
  * runs only while there are connections, looks for that and for those whose
  * time is over. */

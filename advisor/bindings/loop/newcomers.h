@@ -43,10 +43,11 @@ void taut_newcomers_spoke(struct taut_newcomers *all, struct taut_newcomer *s);
 /* It is known now, or gone; harmless when repeated. */
 void taut_newcomers_drop(struct taut_newcomers *all, struct taut_newcomer *s);
 
-/* Who has to go before somebody else comes from the address of 'peer'.
+/* The connection that has to go before another one comes from the address of
+ * 'peer'.
  *   most  how many there may be from one address
  *   full  there is no room for one more, from wherever it comes
- * Returns NULL when nobody has to, or when nobody is there who could. */
+ * Returns NULL if none has to, or none can. */
 struct taut_newcomer *taut_newcomers_to_go(const struct taut_newcomers *all,
                                            const char *peer, long long most,
                                            bool full);

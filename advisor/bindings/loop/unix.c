@@ -167,7 +167,7 @@ static void on_late(evutil_socket_t fd, short what, void *arg)
     client_release(c->server->loop->L, c);
 }
 
-/* What Lua says of a uid; nobody is an administrator when that fails. */
+/* Lua's answer about a uid; if it fails, the user is not an administrator. */
 static bool is_admin(struct server *s, uid_t uid)
 {
     lua_State *L = s->loop->L;

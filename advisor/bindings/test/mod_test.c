@@ -284,7 +284,7 @@ static void push_shares(lua_State *L, const struct taut_lua_test *t)
 }
 
 /* Push the odd field that the key at 2 names.  'shares' and 'through' are those
- * of the plan where nobody set others; they are made when they are asked for. */
+ * of the plan unless others were set; they are made on request. */
 static void push_odd(lua_State *L, struct taut_lua_test *t)
 {
     lua_pushnil(L);
@@ -487,7 +487,7 @@ void taut_test_push_class(lua_State *L)
     lua_setfield(L, -3, "__index");
     lua_pushcclosure(L, test_newindex, 1);
     lua_setfield(L, -2, "__newindex");
-    lua_pushboolean(L, 0); /* nobody else's values get these functions */
+    lua_pushboolean(L, 0); /* only these values get these functions */
     lua_setfield(L, -2, "__metatable");
 }
 

@@ -64,14 +64,14 @@ static bool is_agreed(double again, double missing, double unacked)
            (differ > 0 && differ <= unacked);
 }
 
-/* Over TCP there are two counts: the sender's, of what it sent again but for
- * what it sent again in vain; and what it sent less what arrived.  Where they
- * differ much one end is wrong.  Where they differ little, or by what was under
- * way at the end, the lesser counts: the reset that ends a stream may overtake
- * its last segments, and what the sender's own queue did not take never left.
- * What neither arrived nor was sent again was not sent, for all that is known.
- * Losses that no gap at the receiver bears out, or for which it had no memory, are
- * nobody's either. */
+/* Over TCP there are two counts: the sender's retransmitted segments without
+ * spurious ones; and the sent less the received segments.  Where they differ
+ * much one end is wrong.  Where they differ little, or by what was under way at
+ * the end, the lesser counts: the reset that ends a stream may overtake its
+ * last segments, and what the sender's own queue did not take never left.  What
+ * neither arrived nor was sent again was not sent, for all that is known.
+ * Losses without a gap at the receiver, or for which it had no memory, do not
+ * count either. */
 static bool read_tcp_losses(lua_State *L, int send, int recv, struct losses *l)
 {
     double sent = number_of(L, send, "segments", -1);

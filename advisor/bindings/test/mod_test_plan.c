@@ -258,8 +258,8 @@ double taut_test_expectation(lua_State *L, int index,
 
 struct spread {
     const struct taut_graph *g;
-    double sure_Bps; /* least of what is surely crossed */
-    double most_Bps; /* most of what may be */
+    double sure_Bps; /* smallest capacity certainly crossed */
+    double most_Bps; /* largest that may be crossed */
 };
 
 static void spread(void *arg, uint32_t c, bool is_sure)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How much of what is free could still go to compact jobs. */
+/* The number of free nodes that could still go to compact jobs. */
 #include <config.h>
 
 #include <errno.h>

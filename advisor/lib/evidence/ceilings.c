@@ -28,8 +28,8 @@
 #define MANY 24 /* tests: their maximum is more than the ceiling, by noise */
 
 /* x: the best share of the entries from time 'since' on; of many the third,
- * since the best of many is more than what there is, by noise.  A best that
- * stands clear of the third is no noise, and is taken.
+ * since the best of many is more than what there is, by noise.  A best well
+ * above the third is not noise, and is used.
  *
  * One pass from the newest entry back, O(n); top[] holds the three largest, in
  * descending order. */

@@ -204,8 +204,8 @@ static void expect(const struct taut_evidence *e, struct taut_pending *p)
         p->m.is_low = false; /* what is known to be slow explains it */
 }
 
-/* A test that is good clears a ceiling.  One that is whole, which what loses
- * never is, ends what speaks for losses that nobody counts, too. */
+/* A test that is good clears a ceiling.  A whole test, which a lossy component
+ * never has, also ends the evidence of losses that are not counted. */
 static bool is_whole(const struct taut_evidence *e, uint32_t c, double share)
 {
     double most = fmin(1 - (1 - e->rules.good) / 3, e->rules.clear_most);
@@ -354,7 +354,7 @@ static void take_test(struct taut_evidence *e, struct taut_pending *p,
     expect(e, p);
     p->is_held_back = p->m.is_low && p->m.by_loss;
     if (p->is_open && p->m.is_low) {
-        p->m.bw_Bps = -1; /* low by what nobody knows to be wrong */
+        p->m.bw_Bps = -1; /* low by an unknown cause */
         e->count.is_void++;
         return;
     }
@@ -376,9 +376,9 @@ static void take_test(struct taut_evidence *e, struct taut_pending *p,
 }
 
 /* Several streams at once take more of a shared link than one does: then it is
- * busy, and what they got is nobody's ceiling.  Of the same pair of endpoints
- * in the same event: bw(several) > grows * bw(one).  (One stream more beside
- * one other gets 2/3 instead of 1/2, which is 1.33 times.) */
+ * busy, and their rate is not a ceiling.  Of the same pair of endpoints in the
+ * same event: bw(several) > grows * bw(one). (One stream more beside one other
+ * gets 2/3 instead of 1/2, which is 1.33 times.) */
 static bool has_grown(const struct taut_evidence *e,
                       const struct taut_pending *p)
 {

@@ -8,7 +8,7 @@
  * Nothing is decided here.  taut_evidence_judge weighs a run as log odds of
  * "broken" against "busy": a busy network scatters, so it would have to meet
  * the same ceiling hour after hour, and it yields to several streams at once.
- * What other links show meanwhile is no part of it: which of them fill up
+ * Other links' results in this time are not used: which of them fill up
  * together differs from fabric to fabric.  doc/internals/diagnose.md has the
  * whole calculation. */
 #ifndef TAUT_ADVISOR_LIB_EVIDENCE_EVIDENCE_H
@@ -48,7 +48,7 @@ struct taut_evidence_rules {
     double loss_queue; /* times the usual shortest round trip: then somebody
                           else's queue stood on the way */
     double loss_rtt_least, loss_rtt_most; /* seconds: the round trip of a
-                              stream at rest where nobody measured it */
+                              stream at rest if it was not measured */
     double loss_contended; /* chance that a queue drops some of a stream's
                               segments while its way is not busy */
 };
@@ -104,10 +104,10 @@ struct taut_measured {
     uint32_t port;
     double expected_Bps; /* the judge's */
     bool by_loss; /* low, and its own losses explain that: no ceiling */
-    double segments; /* sent, those sent again included; 0: nobody counted */
+    double segments; /* sent, those sent again included; 0: not counted */
     double lost;     /* of them, as both ends agree */
     double segment_bytes; /* what each carried; 0: no single stream of TCP's */
-    double min_rtt_ns; /* its shortest round trip; 0: nobody measured it */
+    double min_rtt_ns; /* its shortest round trip; 0: not measured */
     const uint32_t *way; /* [n_way] by stage of the route, without the ends:
                             the component it took there, or NONE; NULL: nobody
                             asked.  Read while the test is added */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of the evidence have in common; nobody else looks inside. */
+/* Shared by the files of the evidence, and private to them. */
 #ifndef TAUT_ADVISOR_LIB_EVIDENCE_INSIDE_H
 #define TAUT_ADVISOR_LIB_EVIDENCE_INSIDE_H
 
@@ -121,8 +121,8 @@ struct taut_known {
     bool is_recurring;    /* it was named as coming and going */
     bool is_scattered;    /* its last run was ended by a test that was good, and
                              not whole */
-    bool is_unknown;      /* nobody knows what it carries: no test clears it,
-                             and a low one over it accuses nobody */
+    bool is_unknown;      /* its capacity is not known: no test clears it,
+                             and a low one over it is no evidence */
     struct taut_bouts *bouts; /* NULL: none */
 };
 static_assert(sizeof(struct taut_known) == TAUT_EVIDENCE_LINE, "one line");
@@ -264,7 +264,7 @@ void taut_run_glimpse(const struct taut_evidence *e, struct taut_run *run,
                       enum taut_glimpse_kind kind, double share, double time);
 void taut_run_forget_glimpses(struct taut_run *run);
 
-/* Put a low test of the event into the runs of what it speaks against. */
+/* Put a low test of the event into the runs of accused components. */
 void taut_evidence_accuse(struct taut_evidence *e, const struct taut_pending *p,
                           double time, int64_t event);
 

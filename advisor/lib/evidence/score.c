@@ -183,8 +183,8 @@ static double spell_weight(const struct taut_evidence *e, const struct tally *y,
     return log((is_any_level ? SHOWN_ANY : SHOWN) / chance);
 }
 
-/* Do two that got the same part of what was expected differ in bytes because
- * that differed?  Where the same was expected of both, one is just above the
+/* Do two with the same part of their expected rates differ in bytes because
+ * these differed?  Where the same was expected of both, one is just above the
  * ceiling's edge and the other just below it. */
 static bool is_same_part(const struct part *at, const struct part *below,
                          double near)
@@ -193,8 +193,8 @@ static bool is_same_part(const struct part *at, const struct part *below,
            fabs(below->of - at->of) < near * at->of;
 }
 
-/* A network that is busy leaves each test the same part of what is expected of
- * it; what is broken leaves all the same bytes per second. */
+/* A busy network leaves each test the same part of its expected rate; a broken
+ * component leaves all the same bytes per second. */
 static bool is_proportional(const struct taut_evidence *e,
                             const struct tally *y)
 {

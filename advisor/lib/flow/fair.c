@@ -22,7 +22,7 @@
  *     = room(c) / wanted(c)
  *
  * The component with the least r is next; its flows stop there.  All rates are
- * those of the step's begin: what a flow that has ended leaves, nobody takes.
+ * those of the step's begin: the rate of a flow that has ended is not reused.
  *
  * Every flow stops once, and a component is put right at most once for each of
  * its flows that stops: O(X log C) for X crossings of C components. */
@@ -57,7 +57,7 @@ struct fair {
     struct crossing *at;
     size_t n, max;
     double *rate;      /* [flows]; < 0: not known yet */
-    double *room;      /* [components] bytes/s that nobody has yet */
+    double *room;      /* [components] bytes/s not assigned yet */
     double *wanted;    /* [components] sum of shares of those that still grow */
     size_t *user;      /* [components + 1] into 'flow' */
     uint32_t *flow;    /* [n] by component */

@@ -113,7 +113,7 @@ struct taut_part {
     const struct taut_route *t; /* NULL: none of these pairs has a route */
 };
 
-/* Who sends to one destination. */
+/* The senders to one destination. */
 struct taut_gather {
     struct taut_arena memory;
     uint32_t n;

@@ -78,9 +78,9 @@ struct taut_graph *taut_graph_create(uint32_t routers, uint32_t nodes,
 void taut_graph_destroy(struct taut_graph *g);
 
 /* Check what was filled in, and index it.  Links whose 'back' is NONE get
- * the first link of the opposite direction that nobody has yet.
- * Returns 0, or -1 with errno EINVAL (a router that is not there, a link
- * from a router to itself, a capacity that is not positive) or ENOMEM. */
+ * the first unassigned link of the opposite direction. Returns 0, or -1 with
+ * errno EINVAL (a router that is not there, a link from a router to itself, a
+ * capacity that is not positive) or ENOMEM. */
 int taut_graph_seal(struct taut_graph *g, struct taut_error *err);
 
 /* Hand over an engine and what belongs to it; a previous one is destroyed.

@@ -11,7 +11,7 @@
 
 struct worker {
     const struct taut_walk *walk;
-    atomic_uint *next; /* source, or destination, that nobody has taken yet */
+    atomic_uint *next; /* source, or destination, not taken yet */
     struct taut_walk_sums sums;
     struct taut_route route;
     bool failed; /* out of memory */

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Milliseconds of a clock that nobody sets. */
+/* Milliseconds of a monotonic clock. */
 int64_t taut_blocking_now_ms(void);
 
 /* Wait for 'events' of poll(2).  Returns 0, or -1 with errno (ETIMEDOUT). */

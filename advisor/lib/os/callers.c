@@ -46,7 +46,7 @@ struct taut_callers {
     struct queue waiting, often; /* the latter's addresses call too often */
     long count;                  /* of both */
     struct slot slots[SLOTS];
-    unsigned char key[crypto_shorthash_KEYBYTES]; /* nobody foresees a slot */
+    unsigned char key[crypto_shorthash_KEYBYTES]; /* slots are unpredictable */
     bool news; /* for the owner, who is rung once for all of a burst */
     struct taut_callers_refused refused;
     int socket, event, stop; /* the last two are eventfds */
@@ -176,7 +176,7 @@ static void enqueue(struct taut_callers *c, const struct taut_caller *caller)
         c->news = true;
 }
 
-/* Returns false when nobody calls just now. */
+/* Returns false if no connection waits. */
 static bool accept_one(struct taut_callers *c)
 {
     struct taut_caller caller = {.length = sizeof(caller.sa)};

@@ -29,8 +29,8 @@ struct taut_caller {
 #define TAUT_CALLERS_HOST 80 /* room for an address without a port, with NUL */
 #define TAUT_CALLERS_HOSTS 16
 
-/* Who was refused since this was asked last, and why: most waited longer than
- * they may, or were too many. */
+/* Connections refused since the last call, and why: most waited too long, or
+ * were too many. */
 struct taut_callers_refused {
     struct {
         char address[TAUT_CALLERS_HOST];
@@ -59,7 +59,7 @@ int taut_callers_socket(const struct taut_callers *callers);
 
 /* Take the one that has waited longest, of those first whose addresses do not
  * call too often; its descriptor is the owner's then.
- * Returns 1, or 0 when nobody waits. */
+ * Returns 1, or 0 if none waits. */
 int taut_callers_take(struct taut_callers *callers, struct taut_caller *caller);
 
 struct taut_callers_refused taut_callers_refused(struct taut_callers *callers);

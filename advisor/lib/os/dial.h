@@ -15,7 +15,7 @@
  *   max         most bytes to take
  *   got         set to how many came on success
  * Returns them, to free(), or NULL with 'err'; errno is ECONNREFUSED or the
- * like when nobody was reached. */
+ * like if no server was reached. */
 char *taut_dial(const char *host, int port, const void *bytes, size_t n,
                 int timeout_ms, size_t max, size_t *got,
                 struct taut_error *err);

@@ -70,7 +70,7 @@ static void put_json(FILE *out, const struct taut_logger *log, int priority,
 /* One datagram of journald's own protocol: NAME=VALUE a line.  Values have no
  * newline, so its binary form is not needed.
  * Source: https://systemd.io/JOURNAL_NATIVE_PROTOCOL/
- * Returns 0, or -1: nobody has taken it. */
+ * Returns 0, or -1: it was not accepted. */
 static int send_to_journal(const struct taut_logger *log, int priority,
                            const char *text,
                            const struct taut_logger_field *fields, size_t n)

@@ -194,7 +194,7 @@ static void wake_owner(struct taut_munge_pool *pool)
 
 /* One idle thread at a time is called, and calls the next where more waits: a
  * job's nodes come together, and a thread that is up may do several.  With the
- * lock held; whoever is told true signals once he has given it back. */
+ * lock held; a caller that gets true signals after it has released the lock. */
 static bool want_call(struct taut_munge_pool *pool)
 {
     if (pool->waiting.count == 0 || pool->idle == 0 || pool->waking)

@@ -12,9 +12,8 @@
 
 #define BACKLOG 128
 
-/* Remove a socket that nobody listens on any more.
- * Returns 0, or -1 with errno: EADDRINUSE there is a server, or a file that
- * is not a socket. */
+/* Remove a socket without a listener. Returns 0, or -1 with errno: EADDRINUSE
+ * there is a server, or a file that is not a socket. */
 static int remove_stale(const struct sockaddr_un *address)
 {
     struct stat st;

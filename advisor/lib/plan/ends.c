@@ -139,8 +139,8 @@ static uint32_t pick(const struct taut_board *b, const uint32_t *router,
     return found;
 }
 
-/* None of the nearest takes part: some of those that do, as it happens.  Where
- * there are none it is as if nobody had looked. */
+/* None of the nearest takes part: some of those that do, as it happens.
+ * Without any it is as before a look. */
 static uint32_t pick_any(struct taut_board *b, uint32_t l, bool up,
                          uint32_t *out)
 {

@@ -146,7 +146,7 @@ static inline uint32_t taut_board_next(const struct taut_board *b, uint32_t l)
 }
 
 /* Do routes turn from link l into link m?  Those that avoid what has failed
- * may, where others do not; nobody looks for them. */
+ * may, where others do not; no code searches them. */
 static inline bool taut_board_turns(const struct taut_board *b, uint32_t l,
                                     uint32_t m)
 {

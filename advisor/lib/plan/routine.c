@@ -244,8 +244,8 @@ static void anchors_of(struct taut_board *b, struct list *l, uint32_t i)
 }
 
 /* The nearest router of the plan straight on from link 'l'; *is_due when a
- * link on the way there may be.  Most lines out of a plan lead to nobody, and
- * the links of those are not looked at. */
+ * link on the way there may be.  Most lines out of a plan lead to no node, and
+ * their links are not looked at. */
 static uint32_t straight_on(const struct taut_board *b, uint32_t l,
                             bool *is_due)
 {
@@ -263,9 +263,9 @@ static uint32_t straight_on(const struct taut_board *b, uint32_t l,
     return b->local[at[n].to] - 1;
 }
 
-/* Where nobody is straight on over link l, there may be somebody round a
- * corner; which of the ways there a route takes, consider() sees.  Returns
- * whether routes go over sets here. */
+/* If no node is straight on over link l, there may be one round a corner;
+ * consider() finds the way that a route takes there.  Returns whether routes go
+ * over sets here. */
 static bool round_corners(struct taut_board *b, struct list *l, uint32_t i,
                           uint32_t link, uint32_t port)
 {

@@ -59,7 +59,7 @@ struct taut_gate_work {
     uint32_t pairs, rows, cols;
     uint32_t *row_of, *col_of; /* [demand's pairs] or NONE: inside a group */
     double *weights;           /* of all pairs */
-    double *share;             /* [gates] of what goes between two groups */
+    double *share;             /* [gates] of the traffic between two groups */
     double *load, *use, *cost; /* [links] */
     double *moved;             /* [routers * most] bytes to that member */
     double *brought;           /* [routers * most] bytes from that member */

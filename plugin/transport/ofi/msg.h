@@ -32,7 +32,7 @@ struct fid_ep *taut_msg_way(struct taut_ofi *o, fi_addr_t number);
 /* What to wait for: connections that begin and end. */
 struct fid *taut_msg_events(struct taut_ofi *o);
 
-/* Accept who calls, and take note of what was connected or has ended. */
+/* Accept callers, and note which connections were made or have ended. */
 void taut_msg_progress(struct taut_ofi *o);
 
 #endif

@@ -2,7 +2,7 @@
 /* Streams over libfabric's reliable datagrams.
  *
  * Each message has a head: what it is, which of the receiver's streams it
- * belongs to (a number nobody can guess), and a value.
+ * belongs to (a random number), and a value.
  *   OPEN    value: the sender's number; its name follows.  to: 0
  *   OPENED  value: the acceptor's number
  *   DATA    bytes follow

@@ -79,7 +79,7 @@ void taut_ofi_tell_due(struct taut_ofi_streams *o, struct taut_ofi_stream *s);
 bool taut_ofi_may_send(struct taut_ofi_streams *o,
                        const struct taut_ofi_stream *s);
 
-/* The stream is over: what it had under way is nobody's. */
+/* The stream has ended: its data in flight are dropped. */
 void taut_ofi_stream_end(struct taut_ofi_streams *o, struct taut_ofi_stream *s);
 
 /* Send up to a message's worth of data; NULL: whatever the buffer holds.

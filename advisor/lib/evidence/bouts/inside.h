@@ -32,7 +32,7 @@ static inline bool taut_bout_is_level(const struct taut_evidence *e,
 #define TAUT_BOUT_NEAR_FAIR 1.2 /* of 'ceiling': the best of a few tests is a
                                    little high */
 
-/* Does fair sharing leave this of what is expected? */
+/* Does fair sharing leave this share of the expected rate? */
 static inline bool taut_bout_is_fair(const struct taut_evidence *e,
                                      const struct taut_bout *b)
 {

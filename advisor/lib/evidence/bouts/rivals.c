@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who else may have made the bouts of a component. */
+/* Other components that may have caused the bouts of a component. */
 #include <config.h>
 
 #include "advisor/lib/evidence/bouts/inside.h"

@@ -24,12 +24,12 @@
  * best is taken.  (The best of n guesses is log(n) better than one: a verdict
  * needs so much more.)
  *
- * No ceiling.  What loses where nobody counts (go-back-N) is low at any level,
- * now and then not quite low, and never whole.  (Where losses are counted they
- * speak for themselves, and a low test that they do not explain was busy.)  The N
- * spells since its last whole test, or one that got all that it could
- * (taut_bouts_whole), are D seconds apart; in m of them, at least LOW_SHARE, it was
- * low:
+ * No ceiling.  A lossy component without counts (go-back-N) is low at any
+ * level, now and then not quite low, and never whole. (Where losses are counted
+ * they speak for themselves, and a low test that they do not explain was busy.)
+ * The N spells since its last whole test, or one that got all that it could
+ * (taut_bouts_whole), are D seconds apart; in m of them, at least LOW_SHARE, it
+ * was low:
  *
  *   N log(SHOWN / a)  +  sum over the m spells  log(1 / w)
  *
@@ -328,7 +328,7 @@ void taut_recurrence_weigh(const struct taut_evidence *e, uint32_t c,
     weigh_level(e, c, list, w, n, k->share, out);
 }
 
-/* Its list is empty: what the open run shows is no second bout. */
+/* Its list is empty: the open run is not a second bout. */
 static bool has_none(const struct taut_evidence *e, uint32_t c)
 {
     return e->of[c].bouts == NULL || e->of[c].bouts->n == 0;

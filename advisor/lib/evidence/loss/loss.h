@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Losses: which component loses a share of what it carries.
+/* Losses: which component loses a share of its packets.
  *
  * A ceiling is a rate that no test exceeds; a loss is a share that no test
  * stays below.  So there are runs of tests for losses as there are for

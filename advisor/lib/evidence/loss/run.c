@@ -375,7 +375,8 @@ static void describe_test(const struct taut_evidence *e,
         t->on[k] = e->stage[p->first + k].c;
 }
 
-/* Put a test into the runs of what it crossed: one with losses begins them. */
+/* Put a test into the runs of the components that it crossed: one with losses
+ * begins them. */
 static void add_test(struct taut_evidence *e, const struct taut_pending *p,
                      double time, int64_t event)
 {

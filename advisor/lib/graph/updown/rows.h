@@ -34,8 +34,8 @@ static inline bool taut_updown_is_upward(const struct taut_updown *u,
 }
 
 /* Where rows are kept: all of them as long as they have room in max_bytes,
- * else the latest.  drop forgets all, while nobody has one; fini takes what
- * init failed to make.  Returns 0, or -1 with errno ENOMEM. */
+ * else the latest. drop frees all, while none is in use; fini also accepts a
+ * failed init.  Returns 0, or -1 with errno ENOMEM. */
 int taut_updown_rows_init(struct taut_updown *u, size_t max_bytes);
 void taut_updown_rows_drop(struct taut_updown *u);
 void taut_updown_rows_fini(struct taut_updown *u);

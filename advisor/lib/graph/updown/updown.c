@@ -7,7 +7,7 @@
 
 #include "advisor/lib/graph/updown/steps.h"
 
-/* A copy of what may not be there. */
+/* A copy of an optional array. */
 static uint32_t *copy_u32(struct taut_updown *u, const uint32_t *a, size_t n)
 {
     uint32_t *b =
