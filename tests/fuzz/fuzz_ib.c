@@ -43,7 +43,7 @@ static uint8_t *append(struct input *in, const struct taut_mad *mad, int status)
     return in->queue[at].bytes;
 }
 
-/* Without input left nobody answers, so that each sweep ends. */
+/* Without input left there are no answers, so that each sweep ends. */
 static int send_mad(void *self, const struct taut_mad *mad, unsigned ms)
 {
     struct input *in = self;

@@ -215,7 +215,7 @@ END
     wait_until 5 lab exec grep -qx slurm /var/spool/told/events
     # nothing of tautd's environment
     [ "$(lab exec sed 's/=.*//' /var/spool/told/environment)" = PATH ]
-    # one that hangs holds nobody up
+    # one that hangs delays no one
     lab exec bash -c 'printf "#!/bin/sh\nsleep 1000\n" >/etc/taut/tell'
     lab exec taut policy observe
     lab exec timeout 20 taut status >/dev/null

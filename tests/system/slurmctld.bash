@@ -31,7 +31,7 @@ ctld_teardown() {
     }
 }
 
-# A port that nobody listens on.
+# A port without a listener.
 free_port() {
     local port
     while :; do

@@ -156,7 +156,7 @@ end
 
 ---------------------------------------------------------------- looking on
 
--- Without --trace nobody looks.
+-- Without --trace no way is traced.
 local silent = { verdict = function() end, repaired = function() end, look = function() end }
 
 -- With it: everything that went wrong, when it did, with what the player knew.

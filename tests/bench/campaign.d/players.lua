@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Who plays: name → function(machine, site) → player, as play.lua wants one.
+--- The players: name → function(machine, site) → player, as play.lua wants one.
 local baseline = require "baseline"
 
 local players = {}

@@ -123,7 +123,7 @@ end
 
 -- What the ends tell of a stream's losses: of segments over TCP, of an adapter's packets over RDMA.
 -- In this world they agree.
--- @param n { sent, resent }, or nil where nobody counted
+-- @param n { sent, resent }, or nil if not counted
 -- @return the account of the sender, of the receiver
 local function accounts(self, Bps, n)
    local send = { bytes = math.floor(Bps * WINDOW_NS / 1e9), window_ns = WINDOW_NS }

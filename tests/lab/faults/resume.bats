@@ -72,7 +72,8 @@ slow_job() {
 kept_drained() { [ "$(status 'for _, d in ipairs(s.drained) do print(d.node) end')" = "$1" ]; }
 is_free() { ! scene_is_drained n1; }
 
-# slurmctld stands still while tautd asks it for a drain: nobody knows then whether it will be made.
+# slurmctld stands still while tautd asks it for a drain: it is then not known whether it will be
+# made.
 @test "resume: killed between deciding a drain and its being made, it is made once and can be undone" {
     fresh_tautd
     lab exec taut policy observe

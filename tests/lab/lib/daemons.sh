@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Daemons of the lab: start, stop, hang, and read their logs.
 
-# Complains about what is no daemon here.
+# Complains about an unknown daemon.
 check_daemon() {
     case $1 in
     syslog) return ;;

@@ -12,8 +12,7 @@ PORT_MAC=02:00:00:00:00:01
 CONTROLLER_MAC=02:00:00:02:ff:ff
 HOP=10.255.255.1
 
-# A link's port as an interface is named: a number alone is none.
-# device LINK: sets DEV
+# The interface of a link's port: a number alone is not a name. device LINK: sets DEV
 device() {
     DEV=${1#*/}
     [[ $DEV != [0-9]* ]] || DEV=p$DEV
@@ -94,7 +93,7 @@ ask_engine() (
 # port_address LINK-NUMBER: sets ADDRESS
 port_address() { ADDRESS=10.65.$(($1 / 200)).$((1 + $1 % 200)); }
 
-# node_number n5: 5; complains about what is no node of this lab.
+# node_number n5: 5; complains about a node that is not in this lab.
 node_number() {
     [[ $1 =~ ^n(0|[1-9][0-9]*)$ || $ALPS$1 =~ ^yesnid0{0,4}(0|[1-9][0-9]*)$ ]] &&
         [ "${BASH_REMATCH[1]}" -lt "$NODES" ] ||

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- What the command line refuses, and who says so.
+-- What the command line refuses, and which part reports it.
 local lu = require "luaunit"
 local looptest = require "lib.looptest"
 local sys = require "taut.sys"

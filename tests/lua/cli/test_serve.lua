@@ -30,7 +30,7 @@ function tests.test_only_an_open_socket_says_whose_it_is()
    end
    lu.assertEquals(of "0100007F:C351", 1000)
    lu.assertNil(of "0100007F:C350") -- closed: the kernel says 0, who is root
-   lu.assertNil(of "0100007F:C352") -- nobody's any more
+   lu.assertNil(of "0100007F:C352") -- without an owner
    lu.assertNil(of "0100007F:C353")
    lu.assertNil(peer.uid("10.0.0.1:4321", "10.0.0.2:80"))
    lu.assertNil(peer.uid(nil, nil))

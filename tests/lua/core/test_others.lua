@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- Who may have filled a link that was found to be slow.
+-- Traffic that may have filled a link that was found slow.
 local lu = require "luaunit"
 local others = require "taut.core.others"
 local sim = require "lib.sim"
@@ -95,7 +95,7 @@ local function got(share, class)
    end
 end
 
--- What came after the verdict is as expected, and in nobody's run.
+-- Tests after the verdict are as expected, and in no run.
 function tests.test_a_ceiling_that_is_there_again_with_nobody_about_is_the_links_own()
    lu.assertFalse(scene({ tests = got(0.25) }).may_fill())
    lu.assertFalse(scene({ tests = got(0.29) }).may_fill())

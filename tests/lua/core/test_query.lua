@@ -210,7 +210,7 @@ function tests.test_every_question_has_an_answer()
    lu.assertEquals(#ask('{"cmd":"nodes"}', p).data.nodes, 4)
 end
 
--- Past bug: nobody was told anything as long as one component was lossy.
+-- Past bug: no request was answered as long as one component was lossy.
 function tests.test_status_counts_each_state()
    for _, state in ipairs { "ok", "suspect", "slow", "failed", "lossy", "unknown" } do
       local p = parts.new()

@@ -513,7 +513,7 @@ function tests.test_what_slurm_has_takes_the_place_of_what_was_decided_before()
    lu.assertTrue(plan_size(b) > 0)
 end
 
--- It keeps itself out, and nobody else.
+-- It keeps out itself, and no other node.
 function tests.test_a_node_that_says_it_has_another_job_is_left_out_alone()
    local m = meeting { said = { n0 = 99 } }
    local list = { "n0", "n2", "n4" }

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- What components carry where nobody configured it, and classes of nodes.
+-- Learned capacities of components, and classes of nodes.
 local config = require "taut.config"
 local diagnose = require "taut.diagnose"
 local expectation = require "taut.topology.model.expectation"

@@ -327,7 +327,7 @@ function tests.test_losses_that_one_node_claims_are_nobodys()
    end
 end
 
--- Who says that it loses nothing hides no link that others see.
+-- A node that reports no losses hides no link that others see.
 function tests.test_one_that_denies_losses_hides_nothing()
    local w = world { seed = 83 }
    w.losing[w:c(LINK)] = { share = 0.02 }

@@ -201,7 +201,7 @@ function tests.test_lies_alone_call_nothing_slow()
    end
 end
 
--- A slow link that nobody lies about.
+-- A slow link without false reports.
 function tests.test_a_slow_link_is_found_among_lies()
    for name, answers in pairs(LIES) do
       for seed = 1, 2 do

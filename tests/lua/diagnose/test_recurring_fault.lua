@@ -110,7 +110,7 @@ function tests.test_a_restart_keeps_bouts_and_verdict()
    lu.assertTrue(#k.bouts < #old + 1)
 end
 
--- Over RDMA, where nobody counts what it loses: at any level, and never whole.
+-- Over RDMA without counts of losses: at any level, and never whole.
 function tests.test_what_scatters_and_is_never_whole_is_named()
    local w = world(13)
    play(w, 6, 99, nil)

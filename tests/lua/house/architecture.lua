@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- What tests/architecture runs: each check gives a list of what is wrong.
+-- What tests/architecture runs: each check gives a list of errors.
 local arrows = require "arrows"
 local dead_names = require "dead_names"
 local documents = require "documents"

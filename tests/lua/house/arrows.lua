@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Who uses whom: every include and require, by files and by rooms.
+--- The uses of modules: every include and require, by files and by rooms.
 local lua_source = require "lua_source"
 local tree = require "tree"
 

@@ -83,7 +83,7 @@ local function is_placeholder(word)
    return word:find "%u%u" ~= nil or word:find "_N$" ~= nil or word:find "%u_" ~= nil
 end
 
---- The names in a piece of text that are none of ours.
+--- The names in a piece of text that do not exist.
 -- @param text a line
 -- @param words set of the words of the code
 -- @param ends set of ends of paths

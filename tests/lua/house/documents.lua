@@ -62,7 +62,7 @@ local function is_there(word)
    return false
 end
 
--- A word that is no file's name, or not one of ours.
+-- A word that is not a file's name, or not one of ours.
 local function is_other(word)
    return word:find "%u%u" and not word:find "^%u+%.md$" or word:find "%.%."
       or word:find "^share/" or word:find "^libexec/" or NOT_OURS[word:match "[^/]+$"]
@@ -223,7 +223,7 @@ end
 
 local MOST_LINES, MOST_COLUMNS = 8, 100
 
---- Paragraphs of doc/internals/ that nobody reads: more than eight lines.
+--- Paragraphs of doc/internals/ that are too long to read: more than eight lines.
 function documents.long()
    local wrong = {}
    for _, path in ipairs(tree.files("doc/internals/", "%.md$")) do

@@ -97,7 +97,7 @@ local function listed()
    return set
 end
 
---- Sources and tests that no Makemodule.am names: nobody builds, runs or ships them.
+--- Sources and tests that no Makemodule.am names: they are not built, run or shipped.
 function files.unlisted()
    local set, wrong = listed(), {}
    local function want(path, name)

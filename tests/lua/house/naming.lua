@@ -25,7 +25,7 @@ end
 --- The figures of some texts.
 -- @param texts array of Lua texts
 -- @return { functions, name_length (median), parameters, short_parameters (percent), lines,
---   choices (per 100 lines) }; a lone `_` is no parameter, it says that there is none
+--   choices (per 100 lines) }; a lone `_` stands for an unused parameter
 function naming.figures(texts)
    local lengths, parameters, short, lines, choices = {}, 0, 0, 0, 0
    for _, text in ipairs(texts) do

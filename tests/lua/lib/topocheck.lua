@@ -140,7 +140,7 @@ function topocheck.load(topo)
    end
 end
 
---- Who is exposed to each component (or to the links in `list`).
+--- Nodes exposed to each component (or to the links in `list`).
 function topocheck.exposed(topo, list)
    local from, to, n = {}, {}, #topo.nodes
    each_route(topo, function(a, b, route)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- act.lua: drains through a Slurm that answers when the test says so.
+-- act.lua: drains through a Slurm that answers when the test lets it.
 local acks = require "taut.policy.acks"
 local act = require "taut.policy.act"
 local config = require "taut.config"
@@ -363,7 +363,7 @@ function tests.test_who_gives_a_node_back_is_answered_though_slurmctld_does_not(
       lu.assertStrContains(said[node][2], node .. " stays drained: slurmctld does not answer")
    end
    lu.assertEquals(w.released, {})
-   -- it does in the end, and nobody is told twice
+   -- it does in the end, and reports it only once
    w.asked[3].fn { done = true }
    looptest.quietly(function() w.asked[4].fn(nil, "Unable to contact slurm controller") end)
    lu.assertEquals({ answers, w.released }, { 2, { "n0 n0/tx" } })

@@ -574,7 +574,7 @@ function tests.test_what_loses_much_is_dealt_with_as_slow()
    lu.assertEquals({ of_loss("n5/tx", 0.97, 0.03) }, { "drain", "n5" })
    lu.assertEquals({ of_loss("n5/tx", 0.97, 0.03, { loss_drain = 0.05 }) }, { "alert", nil,
       "one stream keeps 97% of its rate, and no more than 5% are lost (drain_left, loss_drain)" })
-   lu.assertEquals(of_loss("r1.0.0/X+", 0.3, 0.02), "avoid") -- nobody is behind it
+   lu.assertEquals(of_loss("r1.0.0/X+", 0.3, 0.02), "avoid") -- no node is behind it
    lu.assertEquals({ of_loss("n5/tx", 0.6, 0.002, { drain_left = 0.5 }) }, { "alert", nil,
       "one stream keeps 60% of its rate, and no more than 1% are lost (drain_left, loss_drain)" })
 end

@@ -53,7 +53,7 @@ each_kind("test_one_of_two_has_it_and_the_other_takes_it_when_that_is_gone", fun
    wait_for(function() return a:until_ns() end)
    local b = start(url, "b", events)
    wait_for(function() return b:state().host == "a" and a:state().waiting == "b" end)
-   looptest.pass(4000) -- longer than a lease that nobody renews lives
+   looptest.pass(4000) -- longer than the life of a lease without renewal
    lu.assertEquals(events, { "a held 1" })
    lu.assertNil(b:until_ns())
    kill(a)

@@ -351,7 +351,7 @@ function tests.test_tables_that_are_wrong()
    importing.noted(w, "1 entries are for lids")
 end
 
--- The end of a file is missing: nobody would see the switches that are gone.
+-- The end of a file is missing: the missing switches would not be noticed.
 function tests.test_tables_that_are_cut_short()
 
    local function with_tables(format, text)

@@ -111,7 +111,7 @@ function tests.test_what_is_asked_of_a_way()
    lu.assertEquals({ sends.port, sends.trace, sends.aim },
       { 20000, 3, { hop = 2, ports = 16, address = "10.0.0.9" } })
    lu.assertEquals({ receives.port, receives.trace, receives.aim }, {})
-   t.aim.link = 8 -- nobody has said how its far end answers
+   t.aim.link = 8 -- it is not known how its far end answers
    lu.assertNil(endpoints.wire(t, 1, tcp, TOPO).aim)
    -- libfabric chooses its ports itself
    lu.assertNil(endpoints.wire(t, 1, { { endpoints = { { ofi = "a:1", tcp = "a:2" } } },

@@ -265,7 +265,7 @@ START_TEST(what_yields_to_several_streams_is_busy)
 }
 END_TEST
 
-/* What the other links of its routers show is no part of it. */
+/* The other links of its routers do not matter. */
 START_TEST(a_neighbour_that_is_well_says_nothing)
 {
     struct taut_case k;

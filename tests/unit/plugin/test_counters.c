@@ -556,7 +556,7 @@ START_TEST(gemini_and_aries)
     ck_assert_int_eq(value_of(c, "stalled:047"), 524587565);
     ck_assert_int_eq(value_of(c, "recvlinkstatus:007"), 3);
     ck_assert_uint_eq(c->bad, 0);
-    /* The router is told of once. */
+    /* The router is reported once. */
     c = read_tree("aries", &taut_counters_gpcdr, 1, "ipogif1");
     ck_assert_uint_eq(c->count, 0);
 }

@@ -79,7 +79,7 @@ static const struct taut_counters *find(const char *source,
     return NULL;
 }
 
-/* In place of a file, a pipe that nobody writes to. */
+/* In place of a file, a pipe without a writer. */
 static void hang(const char *file)
 {
     char path[256];
