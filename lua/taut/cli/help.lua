@@ -7,15 +7,15 @@ local PAGES = {
       { "status", "coverage, verdicts, drains, alerts" },
       { "watch", "the same, live" },
       { "check --nagios", "one line, and status 0 to 3" },
-      { "doctor", "what around Taut is not as it should be; mends" },
-      { "links, nodes", "what is not well, with cable and reason" },
+      { "doctor", "problems around Taut, with remedies" },
+      { "links, nodes", "bad links and nodes, with cable and reason" },
       { "report --html FILE", "a page for a browser; serve: live" },
    } },
    { "Why is that?", {
       { "explain r1.0.0/X+", "tests behind a verdict; explain n5, --job 123" },
       { "why 123", "was that job slow because of the network?" },
       { "events --node n5", "counters, logs, sweeps" },
-      { "policy log", "what was done, and on which evidence" },
+      { "policy log", "past actions, with their evidence" },
    } },
    { "What is to be done?", {
       { "repair leaf3/17", "the cable, which nodes need it; --done: repaired" },

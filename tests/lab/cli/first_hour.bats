@@ -62,7 +62,7 @@ document() {
     # what somebody changed stays
     lab exec bash -c 'echo "mode = \"drain\"" >>/var/spool/hour/taut.lua'
     lab exec taut init --output /var/spool/hour >"$BATS_TEST_TMPDIR/out" || true
-    grep -q "/var/spool/hour/taut.lua.new is what was found" "$BATS_TEST_TMPDIR/out"
+    grep -q "the new file is /var/spool/hour/taut.lua.new" "$BATS_TEST_TMPDIR/out"
     [ "$(lab exec tail -n 1 /var/spool/hour/taut.lua)" = 'mode = "drain"' ]
     lab exec mv /var/spool/hour/taut.lua.new /var/spool/hour/taut.lua
 }

@@ -56,7 +56,7 @@ verdicts() { status 'for _, v in ipairs(s.verdicts) do print(v.component, v.stat
     echo "$output"
     [ "$status" -eq 1 ]
     [[ $output == *"refused:      needs a restart of tautd: topology"* ]]
-    [[ $output == *"topology:     1 new node (n7); of 22 components 22 stay what they are"* ]]
+    [[ $output == *"topology:     1 new node (n7); of 22 components 22 are unchanged"* ]]
     [[ $output != *forgotten* ]]
     [ "$(known)" = "$before" ]
 

@@ -290,7 +290,7 @@ clock_shows() {
     clear_holdoff
     quick -N 2 -w n[0-1]
     lab exec taut status | tr -s '\n ' ' ' |
-        grep -q "clocks MUNGE refuses what these send, since their clocks are off: n[01] (7[12][0-9]* s ahead)"
+        grep -q "clocks MUNGE refuses messages of these nodes, because their clocks differ: n[01] (7[12][0-9]* s ahead)"
 }
 
 @test "a node's clock is wrong: its messages are refused, and said to be" {

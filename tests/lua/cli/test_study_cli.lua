@@ -179,7 +179,7 @@ function tests.test_what_goes_wrong()
       ["study links -m @torus.lua --trace @none.swf"] = { 1, "none.swf" },
       ["study repair -m @torus.lua --split 1 --work @w"] = { 2, "--work is for --maintenance" },
       ["study repair -m @torus.lua --squeue /nonexistent"] = { 1, "do without Slurm" },
-      ["--socket /nonexistent study outlook -m @torus.lua --split 1"] = { 1, "--per-day says it" },
+      ["--socket /nonexistent study outlook -m @torus.lua --split 1"] = { 1, "give --per-day" },
       ["study run --repeat 0 -- true"] = { 2, "expected a whole number from 1 to 1000" },
       ["study latency -m @torus.lua --load 0"] = { 2, "expected percent above 0" },
    } do

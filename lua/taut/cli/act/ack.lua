@@ -63,7 +63,7 @@ function ack.run(args)
       report.wrap(("%s is acknowledged until %s (%s): no alert, no call of on_event; it is " ..
          "avoided as before"):format(d.component, format_date(d["until"]), d.ticket), "", "  ")
       if d.state == "ok" then
-         report.wrap(("%s is ok now: what is found until then raises no alert, either"):format(
+         report.wrap(("%s is ok now: findings until then raise no alert, either"):format(
             d.component), "", "  ")
       end
    end

@@ -22,10 +22,10 @@ function hook.setup(parser)
       "webhook", "alertmanager" }
    parser:argument("url"):description "Of the webhook; of Alertmanager without a path."
    parser:option("-H --header"):description(
-      "A header besides, or @FILE with some: what is secret belongs there."):argname "<header>"
+      "An additional header, or @FILE for secret headers."):argname "<header>"
       :count "*"
    parser:option("--for"):description(
-      "With alertmanager: an alert ends after so many hours where nothing ends it (168).")
+      "With alertmanager: hours after which an alert without an end expires (168).")
       :argname "<hours>":default "168":convert(whole(1, 8760))
    parser:epilog("For on_event of taut.lua(5); curl sends.  Exit status: 0 the event " ..
       "was taken, or there is nothing to tell; 1 it was not.")

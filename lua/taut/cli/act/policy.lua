@@ -4,7 +4,7 @@ local policy_replay = require "taut.cli.act.policy_replay"
 local report = require "taut.report"
 local tables = require "taut.base.tables"
 
-local policy = { summary = "What follows from verdicts: mode, log, a dry run on history." }
+local policy = { summary = "Consequences of verdicts: mode, log, a dry run on history." }
 
 local DAY = 86400
 local GO_ON = "; `taut policy continue` goes on"
@@ -27,10 +27,10 @@ end
 function policy.setup(parser)
    parser:argument("what"):description(
       "drain: drain nodes that depend on slow components; observe: only list them; continue: go " ..
-      "on after a cap or the circuit breaker; log: what was done, why and by whom.")
+      "on after a cap or the circuit breaker; log: past actions, with reasons and names.")
       :args "?":convert(parse_word)
    parser:option("--replay"):description(
-      "What the settings would have done with the verdicts of so many days."):argname "<days>"
+      "The effect of the settings on the verdicts of this number of days."):argname "<days>"
       :convert(parse_days)
    parser:option("--set"):description "For --replay: another value, NAME=VALUE.":count "*"
       :argname "<setting>"
@@ -39,7 +39,7 @@ function policy.setup(parser)
    parser:option("-n --node"):description "For log: only of this node.":argname "<name>"
    parser:option("-c --component"):description "For log: only because of this component."
       :argname "<name>"
-   parser:option("-d --days"):description "For log: of so many days (7).":argname "<days>"
+   parser:option("-d --days"):description "For log: number of days (7).":argname "<days>"
       :convert(parse_days)
    parser:flag("-e --evidence"):description "For log: with the evidence."
 end

@@ -16,8 +16,8 @@ function init.setup(parser)
    parser:option("-o --output"):description(("The folder to write to (default %s)."):format(
       sys.paths.confdir)):argname "<folder>"
    parser:flag("-n --dry-run"):description "Print what would be written, write nothing."
-   parser:option("--lldp"):description("A folder with a file of each switch: what " ..
-      "`lldpcli show neighbors -f json` says there."):argname "<folder>"
+   parser:option("--lldp"):description("A folder with a file of each switch: the output " ..
+      "of `lldpcli show neighbors -f json` there."):argname "<folder>"
    parser:epilog("An existing file with other contents is kept; the new one is written beside " ..
       "it, as FILE.new.  Exit status: 0 done, 1 Slurm does not answer, or a file cannot be " ..
       "written; else that of `taut doctor`.")

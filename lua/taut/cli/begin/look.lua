@@ -161,7 +161,7 @@ end
 local function each_source(ask, answers, lldp, try)
    local told = files_in(lldp)
    if told and #told > 0 then
-      try("lldp", told, ("%s, what %d switches say by LLDP"):format(lldp, #told))
+      try("lldp", told, ("%s, LLDP output of %d switches"):format(lldp, #told))
    end
    for _, f in ipairs { { "ibnetdiscover", "ibnetdiscover" },
       { "opareport", "opareport -q -o links" } } do

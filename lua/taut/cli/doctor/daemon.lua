@@ -13,7 +13,7 @@ local function say_server(database, say)
    elseif database.queued and database.queued.refused + database.queued.left_out > 0 then
       say("look", "database", report.count(database.queued.refused + database.queued.left_out,
          "row") .. " were refused by the server", database.path ..
-         "/queue/refused.rows says which and why")
+         "/queue/refused.rows lists them with reasons")
    end
 end
 
@@ -23,7 +23,7 @@ local function say_database(facts, say)
       say_server(b, say)
    end
    if b.damage then
-      say("mend", "database", "is damaged: " .. b.damage, "doc/store.md says what can be done")
+      say("mend", "database", "is damaged: " .. b.damage, "see doc/store.md")
    end
    if b.error then
       say("mend", "database", ("%s cannot be written: %s; %s wait"):format(b.path, b.error,

@@ -9,7 +9,7 @@ local json = require "taut.json"
 local report = require "taut.report"
 local tables = require "taut.base.tables"
 
-local doctor = { summary = "What around Taut is not as it should be, each with its mend." }
+local doctor = { summary = "Problems around Taut, each with a remedy." }
 
 local TOPICS = {
    require "taut.cli.doctor.slurm",
@@ -24,7 +24,7 @@ local TOPICS = {
 local MEND = 3
 
 function doctor.setup(parser)
-   parser:flag("-a --all"):description "Also what is as it should be."
+   parser:flag("-a --all"):description "Also what is in order."
    parser:epilog("Exit status: 0 nothing has to be mended, 1 tautd could not be asked, 2 wrong " ..
       "arguments, 3 something has to be mended.")
 end

@@ -8,7 +8,7 @@ local report = require "taut.report"
 local show = require "taut.cli.fabric.fabric_show"
 local sys = require "taut.sys"
 
-local fabric = { summary = "The InfiniBand fabric: links, errors, what is wrong, what changed." }
+local fabric = { summary = "The InfiniBand fabric: links, errors, faults, changes." }
 
 local TIMEOUT_MS = 200000
 

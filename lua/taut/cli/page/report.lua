@@ -31,7 +31,7 @@ function command.setup(parser)
    parser:option("--mail"):description "Send it, with the page attached."
       :argname "<address>":count "*":convert(parse_address)
    parser:flag("--private"):description(
-      "With running jobs that you may see, users, and what was typed into Slurm.")
+      "With running jobs that you may see, users, and texts typed into Slurm.")
 end
 
 local function is_bad_day(day)

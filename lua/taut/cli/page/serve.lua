@@ -67,12 +67,12 @@ function command.setup(parser)
    parser:option("-l --listen"):description(
       ("A port of this host, or /PATH of a UNIX socket (%d)."):format(PORT)):argname "<where>"
       :convert(parse_place)
-   parser:option("--mode"):description "Who may use the UNIX socket (660)."
+   parser:option("--mode"):description "Permissions of the UNIX socket (660)."
       :argname "<octal>":convert(parse_mode)
    parser:option("--every"):description "Seconds after which a page asks again (30)."
       :argname "<s>":convert(parse_seconds)
    parser:flag("--private"):description(
-      "Show jobs, users and what was typed into Slurm to who may see them.")
+      "Show jobs, users and texts typed into Slurm to users with the right.")
 end
 
 ---------------------------------------------------------------- who asks

@@ -34,7 +34,7 @@ function advise.setup(parser)
    parser:option("--reservation"):description "Only nodes of this reservation.":argname "<name>"
    parser:flag("--exclusive"):description "No other jobs inside the submesh."
    parser:flag("--off"):description "Nodes that are switched off to save power, too."
-   parser:option("--per-router"):description "At most so many nodes on each router."
+   parser:option("--per-router"):description "Maximum number of nodes on each router."
       :argname "<n>":convert(whole())
    parser:option("--start")
       :description "now (default), or soon: also nodes of jobs that are about to end."

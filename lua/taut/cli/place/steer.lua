@@ -9,7 +9,7 @@ local steer = { summary = "Steering of jobs that gave --comm: state, on, off, re
 function steer.setup(parser)
    parser:argument("set"):description "Switch it; outlives a restart.":args "?"
       :choices { "on", "off" }
-   parser:flag("--report"):description "Jobs that were steered, and what it did for them."
+   parser:flag("--report"):description "Jobs that were steered, and their gain."
    parser:option("-s --since"):description "With --report, from then on: 12h, 30d, 2026-03-05."
       :argname "<time>":default "30d":convert(when.since)
 end

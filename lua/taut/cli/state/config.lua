@@ -11,7 +11,7 @@ local command = { summary = "check: is a configuration good?  reload: make tautd
 function command.setup(parser)
    parser:argument("action"):description "What to do.":choices { "check", "reload" }
    parser:argument("file"):description "For check (default: the installed one).":args "?"
-   parser:flag("--dry-run"):description "For reload: say what would follow, and change nothing."
+   parser:flag("--dry-run"):description "For reload: show the consequences, and change nothing."
 end
 
 local SHOWN = 10 -- components by name
@@ -43,7 +43,7 @@ local function say_dry_run(answer)
       print("refused:      needs a restart of tautd: " .. table.concat(answer.restart, ", "))
    end
    if answer.machine then
-      print(("topology:     %s; of %d components %d stay what they are"):format(answer.machine.what,
+      print(("topology:     %s; of %d components %d are unchanged"):format(answer.machine.what,
          answer.machine.of, answer.machine.same))
       say_forgotten(answer.machine.forgotten)
    end

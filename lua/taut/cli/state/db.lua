@@ -10,7 +10,7 @@ local LIMIT_MS = 3600 * 1000 -- the most there is
 
 function command.setup(parser)
    parser:argument("what"):description("check: is it whole?  backup: a copy, at PATH.  " ..
-      "prune: old rows go now.  size: bytes and rows.  vacuum: give back what is free.")
+      "prune: delete old rows now.  size: bytes and rows.  vacuum: free space.")
       :choices { "check", "backup", "prune", "size", "vacuum" }
    parser:argument("path"):description "For backup, from /; tautd writes it.":args "?"
 end

@@ -18,7 +18,7 @@ function events.setup(parser)
       :convert(whole(1, 2 ^ 32 - 1 | 0))
    parser:option("-s --since"):description "From then on: 90m, 12h, 2d, 2026-03-05."
       :argname "<time>":convert(when.since)
-   parser:option("--limit"):description "At most so many, the latest.":argname "<n>":default "1000"
+   parser:option("--limit"):description "Maximum number, the latest.":argname "<n>":default "1000"
       :convert(whole(1, 100000))
    parser:flag("-q --serious"):description "Leave out what is harmless."
 end

@@ -7,7 +7,7 @@ local whole = require "taut.cli.whole"
 local verdicts = require "taut.report.verdicts"
 
 local explain = {
-   summary = "Tests and events behind a verdict; what a job's check and counters saw." }
+   summary = "Tests and events behind a verdict; results of a job's check and counters." }
 
 function explain.setup(parser)
    parser:argument("what"):description "Node or component: n5, n5/tx, r1.0.0/X+.":args "?"

@@ -7,7 +7,7 @@ local report = require "taut.report"
 local sys = require "taut.sys"
 local tables = require "taut.base.tables"
 
-local ingest = { summary = "Read a log (netwatch, kernel, opensm) for what it says of links." }
+local ingest = { summary = "Read events about links from a log (netwatch, kernel, opensm)." }
 
 local PIECE = 1 << 20
 local PER_REQUEST = 500

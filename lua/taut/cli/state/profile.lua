@@ -2,7 +2,7 @@
 local ask = require "taut.base.ask"
 local report = require "taut.report"
 
-local profile = { summary = "How heavily jobs communicate, learned from what their nodes counted." }
+local profile = { summary = "How heavily jobs communicate, learned from their nodes' counters." }
 
 function profile.setup(parser)
    parser:argument("what"):description "A user, or the number of a job; all users without."
@@ -40,8 +40,8 @@ local function print_profiles(list)
    report.table({ "USER", "JOB", ">JOBS", ">NODES", ">SENT/s", ">RECV/s", ">SHARE", "CLASS",
       "PATTERN" }, rows)
    print()
-   report.wrap("SENT, RECV: of one node, on average. SHARE: of what its nodes can inject. " ..
-      "PATTERN: as --comm said. Counters do not tell who talks to whom: one with a question " ..
+   report.wrap("SENT, RECV: of one node, on average. SHARE: of its nodes' injection rate. " ..
+      "PATTERN: as --comm said. Counters do not show partners: one with a question " ..
       "mark is assumed, the one that asks most of a network.", "")
 end
 
@@ -49,7 +49,7 @@ local function print_jobs(list)
    for _, j in ipairs(list) do
       print(("job      %s of %s, %s: %s, %.0f s"):format(j.id, j.user, j.name,
          report.count(j.nodes, "node"), j.seconds or 0))
-      print(("a node   sent %s and received %s a second, %s of what it can inject"):format(
+      print(("a node   sent %s and received %s a second, %s of its injection rate"):format(
          format_rate(j.sent_Bps), format_rate(j.received_Bps), report.percent(j.share)))
       print(("uneven   the busiest node sent and received %.1f times the mean"):format(
          j.uneven or 1))

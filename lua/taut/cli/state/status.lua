@@ -153,7 +153,7 @@ local function refused_clocks(list)
       texts[i] = ("%s (%d s %s)"):format(r.node, math.abs(r.behind_s),
          report.text_if(r.behind_s > 0, "behind", "ahead"))
    end
-   return texts[1] and "MUNGE refuses what these send, since their clocks are off: " ..
+   return texts[1] and "MUNGE refuses messages of these nodes, because their clocks differ: " ..
       report.some(texts, CLOCKS)
 end
 

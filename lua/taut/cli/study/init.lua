@@ -4,7 +4,7 @@
 -- Each subcommand is a module lua/taut/cli/study/NAME.lua of `summary`, `setup(parser)` and
 -- `run(args)` → exit status.
 local command = {
-   summary = "What failed and slow links cost the jobs of a machine, and what repairs bring.",
+   summary = "The cost of failed and slow links to a machine's jobs, and the benefit of repairs.",
    has_json = false,
 }
 

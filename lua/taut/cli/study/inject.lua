@@ -40,7 +40,7 @@ local function elsewhere_in_words(result)
    for i, v in ipairs(inject.variables(result.best)) do
       list[i - 1] = ("%s=%s (%s)"):format(v.name, v.value, v.what)
    end
-   return ("Elsewhere limits of what is under way, to try first with taut study run: %s."):format(
+   return ("Elsewhere limits of data in flight, to try first with taut study run: %s."):format(
       table.concat(list, ", "))
 end
 

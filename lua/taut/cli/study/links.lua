@@ -8,7 +8,7 @@ local report = require "taut.cli.study.report"
 local terminal = require "taut.report"
 
 local command = {
-   summary = "How much longer jobs take with so many percent of the cables out, or slow.",
+   summary = "How much longer jobs take with a percentage of the cables out, or slow.",
 }
 
 local DEFAULT = "halo3d26:points=30"
@@ -18,7 +18,7 @@ function command.setup(parser)
    common.setup_links(parser)
    parser:option("-f --failed"):description "Percent of the cables that fail (5,10,15,20,25,30)."
       :argname "<list>":convert(common.list(common.percent))
-   parser:option("--slow"):description "They do not fail, but keep so many percent of their speed."
+   parser:option("--slow"):description "They do not fail, but keep this percentage of their speed."
       :argname "<percent>":convert(common.some_percent)
    mix.setup(parser, common.list(common.whole(1, 4096)))
    parser:option("--speed"):description "Percent of their speed that these links have (100)."

@@ -14,7 +14,7 @@ local DAY = 86400
 --- Options.
 -- @param split converter of --split
 function command.setup(parser, split)
-   parser:option("-s --split"):description "Suppose that so many jobs of one size fill the machine."
+   parser:option("-s --split"):description "Suppose that this many equal jobs fill the machine."
       :argname "<n>":convert(split or common.whole(1, 4096))
    parser:flag("--running"):description "The jobs that run now (squeue)."
    parser:option("--trace"):description "The jobs of a trace (SWF) at one moment, see --at."

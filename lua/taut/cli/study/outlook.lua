@@ -21,7 +21,7 @@ function command.setup(parser)
    mix.setup(parser)
    parser:option("--per-day"):description "Cables that fail a day (what tautd's store shows)."
       :argname "<n>":convert(common.above_zero)
-   parser:option("--past"):description "Count failures of so many days (90).":argname "<days>"
+   parser:option("--past"):description "Days of failures to count (90).":argname "<days>"
       :convert(common.above_zero)
    parser:option("--limit"):description "Percent of degradation (1,2,5)."
       :argname "<list>":convert(common.list(common.some_percent))
@@ -40,14 +40,14 @@ local function rate_of(topo, args)
    local data, err = ask.request(args, "events", {
       since = os.time() - math.floor(days * outlook.DAY), limit = MOST_EVENTS })
    if not data then
-      return nil, ("tautd does not tell what failed (%s); --per-day says it"):format(err)
+      return nil, ("tautd does not list failures (%s); give --per-day"):format(err)
    end
    local rate, n = outlook.rate(data.observations, days, function(name)
       local c = topo.component_id[name]
       return c ~= nil and topo:is_link(c)
    end)
    if n == 0 then
-      return nil, ("no link failed in %g days; --per-day says another rate"):format(days)
+      return nil, ("no link failed in %g days; --per-day gives another rate"):format(days)
    end
    return rate, ("%d cables failed in %g days: %.3g a day."):format(n, days, rate)
 end

@@ -32,7 +32,7 @@ function audit.setup(parser)
    parser:option("--at"):description(
       "With --all: on as many as test the links of this router."):argname "<router>"
    parser:flag("--solo"):description "No shared tests: each link by one pair of nodes only."
-   parser:option("--time"):description "One test lasts so long (default: survey.test_ms)."
+   parser:option("--time"):description "Duration of a test (default: survey.test_ms)."
       :argname "<ms>":convert(function(text)
          return tables.within(math.tointeger(tonumber(text)), wire.TEST_MIN_MS, wire.TEST_MAX_MS),
             ("--time: expected %d to %d, got %s"):format(wire.TEST_MIN_MS, wire.TEST_MAX_MS, text)

@@ -21,13 +21,13 @@ function matrix.setup(parser)
       :argname "<file>"
    parser:flag("--latency"):description "Latency instead of bandwidth."
    parser:flag("--steps"):description "The classic N-1 steps of disjoint pairs: pairs share links."
-   parser:flag("--once"):description "Do not measure again what was slow."
+   parser:flag("--once"):description "Do not measure slow pairs again."
    parser:option("--rail"):description "This interface of the nodes only, from 1 (default: all)."
       :argname "<n>":convert(function(text)
          return tables.within(math.tointeger(tonumber(text)), 1, wire.RAILS_MAX),
             ("--rail: expected 1 to %d, got %s"):format(wire.RAILS_MAX, text)
       end)
-   parser:option("--time"):description "One test lasts so long (default: survey.matrix_ms)."
+   parser:option("--time"):description "Duration of a test (default: survey.matrix_ms)."
       :argname "<ms>":convert(function(text)
          return tables.within(math.tointeger(tonumber(text)), wire.TEST_MIN_MS, wire.TEST_MAX_MS),
             ("--time: expected %d to %d, got %s"):format(wire.TEST_MIN_MS, wire.TEST_MAX_MS, text)

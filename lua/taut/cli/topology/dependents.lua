@@ -14,7 +14,7 @@ end
 function dependents.setup(parser)
    parser:argument("component"):description "Link, tx, rx, node or switch.":argname "<component>"
    parser:option("--left"):description(
-      "Share of its capacity that is left: what tautd measured, else 0."):argname "<share>"
+      "Remaining share of its capacity: tautd's measurement, or 0."):argname "<share>"
       :convert(parse_share)
    parser:flag("-c --cable"):description "The cable: both directions, as when it is pulled."
 end

@@ -10,7 +10,7 @@ local WALKED = 4000000 -- routes looked at for --routes, some seconds' worth
 
 function exposed.setup(parser)
    parser:argument("component"):description "Link, tx, rx, node or switch.":argname "<component>"
-   parser:option("--routes"):description "List the routes that use it, of so many nodes.":argname
+   parser:option("--routes"):description "List the routes that use it, of N nodes.":argname
       "<nodes>":convert(common.whole)
 end
 

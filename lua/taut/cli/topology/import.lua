@@ -9,7 +9,7 @@ local tables = require "taut.base.tables"
 local write = require "taut.topology.import.write"
 
 local command = {
-   summary = "Make a topology file from what another program wrote down.",
+   summary = "Make a topology file from the output of another program.",
    offline = true,
    has_json = false,
 }
@@ -53,7 +53,7 @@ function command.setup(parser)
       :argname "<bytes/s>":convert(bandwidth)
    parser:option("--as"):description "Write a model where one fits, or always a graph."
       :choices { "model", "graph" }:default "model"
-   parser:option("-o --output"):description "Where to; standard output by default."
+   parser:option("-o --output"):description "The file to write; standard output by default."
       :argname "<file>"
    parser:flag("-v --verbose"):description "All lines that were passed over, not one of a kind."
 end

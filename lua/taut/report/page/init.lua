@@ -126,7 +126,7 @@ function page.make(data, live)
    local policy = page.policy(nonce, live)
    local cluster = data.status.cluster
    local title = "Taut: " .. report.text_with("", cluster, ", ") .. data.machine.title
-   local when = ("Made %s; what was done since %s. Taut %s."):format(
+   local when = ("Made %s; actions since %s. Taut %s."):format(
       os.date("%Y-%m-%d %H:%M:%S", data.at), os.date("%Y-%m-%d %H:%M", math.floor(data.since)),
       sys.version)
    return table.concat {
@@ -138,7 +138,7 @@ function page.make(data, live)
       '<meta name="referrer" content="no-referrer">',
       html.tag("title", nil, title), '\n<style nonce="', nonce, '">\n', page_style(),
       "</style></head>\n<body", live_attribute(live), ">\n",
-      '<a class="skip" href="#verdicts">To what is not well</a>\n<header><h1>',
+      '<a class="skip" href="#verdicts">To the verdicts</a>\n<header><h1>',
       html.text(title), "</h1>", html.tag("p", { { "id", "when" } }, when), "</header>\n<main>\n",
       sections.alarms(data), sections.first(data), sections.summary(data), machine_picture(data),
       sections.verdicts(data),
@@ -146,7 +146,7 @@ function page.make(data, live)
       sections.trend(data),
       sections.actions(data), "</main>\n<footer>",
       html.tag("p", nil, report.text_if(data.private,
-         "This page names users and jobs: keep it to who may know.",
+         "This page names users and jobs: keep it confidential.",
          "This page names no users and no jobs.")), "</footer>\n",
       '<script type="application/json" id="data">', html.data(data_of(data)), "</script>\n",
       '<script nonce="', nonce, '">\n', page_program(), "</script></body></html>\n" }, policy

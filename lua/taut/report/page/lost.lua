@@ -37,7 +37,7 @@ function lost.section(data)
       content = html.table("Jobs that lost time, most node-hours first", { "Job", "User", "Name",
          ">Nodes", "Ended", ">Took", ">Node-hours lost", "To", "Where" }, rows) .. html.tag("p",
          nil, "Lost beside earlier runs of the same user, name and size, or, where there are " ..
-         "none, as the flow model says. `taut why JOB` says what each rests on.")
+         "none, as the flow model says. `taut why JOB` shows the reasons.")
    end
    return sections.section("lost", "Jobs that lost time", content)
 end

@@ -330,9 +330,9 @@ function sections.repairs(data)
          ("%.3g"):format(repair.together_hours), repair.cable or "-" }
    end)
    if #rows == 0 then
-      return section("repairs", "Repairs, by what they bring", paragraph "Nothing is to repair.")
+      return section("repairs", "Repairs, by benefit", paragraph "Nothing is to repair.")
    end
-   return section("repairs", "Repairs, by what they bring", html.table(
+   return section("repairs", "Repairs, by benefit", html.table(
       "Repairs, the one that brings most first", { ">Order", "What", ">Left", ">Nodes back",
          ">Traffic faster", ">Node-hours a day alone", ">With those before it", "Cable" }, rows)
       .. paragraph(
