@@ -7,8 +7,8 @@
 -- from before are dropped.  Rows are numbered in the order in which they are true (`seq`): whoever
 -- reads them takes them in that order.
 --
--- First letter of a row's `part`: c components (taut.keep), l learned (learned_capacity.lua), n nodes: their
--- slices are written where one booted, and stay.
+-- First letter of a row's `part`: c components (taut.keep), l learned (learned_capacity.lua), n
+-- nodes: their slices are written where one booted, and stay.
 local json = require "taut.json"
 local keep = require "taut.keep"
 local loop = require "taut.loop"
