@@ -39,7 +39,7 @@ end
 local function event_summary(event)
    local what = event.node or event.component
    local text = event.reason or event.result or event.state or ""
-   return event.event .. report.text_with(" ", what)
+   return tostring(event.event) .. report.text_with(" ", what)
       .. report.text_with(": ", tables.unless_blank(text))
 end
 
