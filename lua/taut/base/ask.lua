@@ -96,7 +96,7 @@ end
 
 -- What an option says, or a name of nothing that there is, is wrong: these words of tautd's.
 local WRONG = { "^%-", "^pattern ", "'[^']*' is not a component",
-   "component '[^']*' is not in the topology", "node '[^']*' is not in the topology",
+   "component '.*' is not in the topology", "node '.*' is not in the topology",
    "'[^']*' is neither a ", "'[^']*' is a node: say ", "there is no partition '",
    "^partition '[^']*' is not known" }
 

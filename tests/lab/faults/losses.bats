@@ -142,7 +142,7 @@ within() {
     run lab lose r0.0.0/Z7 3
     [[ $status -ne 0 && $output = *"no such port"* ]]
     run env PATH=/usr/bin:/bin SCENE_DIR="$SCENE_DIR" bash -c '"$SCENE_DIR/lab" lose r0.0.0 3'
-    [[ $status -ne 0 && $output = *"no component"* ]]
+    [[ $status -ne 0 && $output = *"is not a component"* ]]
     run lab status
     [[ $output != *fault* ]]
 }
