@@ -22,12 +22,11 @@ struct reports {
 static double number_of(lua_State *L, int table, const char *name,
                         double fallback)
 {
-    int is_number;
+    bool is_number = lua_getfield(L, table, name) == LUA_TNUMBER;
+    double v = is_number ? lua_tonumber(L, -1) : fallback;
 
-    lua_getfield(L, table, name);
-    double v = lua_tonumberx(L, -1, &is_number);
     lua_pop(L, 1);
-    return is_number ? v : fallback;
+    return v;
 }
 
 static bool is_set(lua_State *L, int table, const char *name)

@@ -132,7 +132,7 @@ function Helper:ask(request, fn, timeout_ms)
    request.id = id
    local line, why = json.encode(request)
    if not line then
-      fn(nil, why)
+      fn(nil, why, { error = why }) -- as if it had said so: nothing of it was done
       return
    end
    local timer = loop.timer(timeout_ms or 30000, function()

@@ -17,6 +17,19 @@ local FILE = "file" -- the line of its batches
 local HARD = { "full", "I/O", "locked", "busy", "only", "open", "space", "memory", "not answer",
    "ended", "another tautd", "newer", "answer was lost" }
 
+local LOST_MOST = 5 -- answers about one row, whose request ends the store's process each time
+
+-- Was the request about this row, alone, lost so often that the row is what ends the process?
+local function is_lost_for_ever(self, row, err)
+   if not err:find("answer was lost", 1, true) then
+      return false
+   elseif self.lost_row ~= row then
+      self.lost_row, self.lost_times = row, 0
+   end
+   self.lost_times = self.lost_times + 1
+   return self.lost_times >= LOST_MOST
+end
+
 local function is_of_row(err)
    for _, word in ipairs(HARD) do
       if err:find(word, 1, true) then
@@ -43,7 +56,8 @@ function batches.failed(self, batch, err, answered)
    end
    if self.backlog or not answered then
       self.batch = batch
-   elseif #batch.rows == 1 and is_of_row(err) then
+   elseif #batch.rows == 1
+      and (is_of_row(err) or is_lost_for_ever(self, batch.rows[1], err)) then
       leave_out(self, batch.rows[1], err)
    else
       self.waiting:give_back(batch.rows)

@@ -618,6 +618,55 @@ function tests.test_a_row_whose_request_was_lost_is_written_again()
    end)
 end
 
+-- One that no JSON has: its request never goes, and the others do.
+function tests.test_a_row_that_cannot_be_sent_is_left_out_alone()
+   with_store(function(j, done)
+      for i = 1, 3 do
+         j:add("action", { time = i == 2 and math.huge or i, node = "n1", action = "drain" })
+      end
+      local function look()
+         if j:state().waiting > 0 then
+            j:flush()
+            return loop.timer(50, look)
+         end
+         ask(j, "actions_of", { node = "n1", limit = 100 }, function(rows)
+            lu.assertEquals({ #rows, j:state().lost }, { 2, 1 })
+            done()
+         end)
+      end
+      look()
+   end)
+end
+
+-- It ends the store's process each time: it may not hold up the others for ever.
+function tests.test_a_row_that_is_lost_again_and_again_is_left_out()
+   with_store(function(j, done)
+      local real = j.store.ask
+      function j.store:ask(request, fn, ...)
+         for _, row in ipairs(request.op == "write" and request.rows or {}) do
+            if row[2].time == 2 then
+               return loop.timer(1, function() fn(nil, "store ended: exit 1") end)
+            end
+         end
+         return real(self, request, fn, ...)
+      end
+      for i = 1, 3 do
+         j:add("action", { time = i, node = "n1", action = "drain" })
+      end
+      local function look()
+         if j:state().waiting > 0 then
+            j:flush()
+            return loop.timer(20, look)
+         end
+         ask(j, "actions_of", { node = "n1", limit = 100 }, function(rows)
+            lu.assertEquals({ #rows, j:state().lost }, { 2, 1 })
+            done()
+         end)
+      end
+      look()
+   end)
+end
+
 -- One line of more than 16 MiB ended the store's process.
 function tests.test_a_long_answer_comes_in_parts()
    with_store(function(j, done)

@@ -22,6 +22,9 @@ function tests.test_what_is_wrong_is_refused_whole()
       { with { id = 1, role = "recv", bytes = 1, window_ns = 1, sub_bytes = { "x" } },
          "sub_bytes" },
       { with { id = 1, role = "recv", error = 7 }, "error" },
+      -- also of a test that failed: such a number became infinite, and went to the store
+      { with { id = 1, role = "recv", error = "x", delay_ns = "1e999" }, "delay_ns: expected" },
+      { with { id = 1, role = "send", error = "x", way = 5 }, "way: expected" },
       { with { id = 1, role = "recv", bytes = 1, window_ns = 1, looks = -1 }, "looks" },
       { with { id = 1, role = "send", bytes = 1, window_ns = 1, lat_ns = 5 }, "lat_ns" },
       { with { id = 1, role = "send", bytes = 1, window_ns = 1, lat_ns = { n = -1 } }, "lat_ns" },
