@@ -86,7 +86,7 @@ char *taut_readings_text(const struct taut_readings *readings);
 void taut_counters_open_bytes(int fds[2], int root_fd, const char *interface);
 
 /* Read a number from the start of an open file.
- * Returns 0, or -1 with errno (ENODATA: the driver says that it has none); 'value'
+ * Returns 0, or -1 with errno (ENOMSG: the driver says that it has none); 'value'
  * is then untouched. */
 int taut_counter_poll(int fd, int64_t *value);
 

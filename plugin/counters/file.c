@@ -206,7 +206,7 @@ int taut_counter_poll(int fd, int64_t *value)
         return -1;
     text[n] = '\0';
     if (strncmp(text, "N/A", 3) == 0) {
-        errno = ENODATA;
+        errno = ENOMSG;
         return -1;
     }
     errno = 0;

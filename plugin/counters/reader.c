@@ -132,7 +132,7 @@ static void close_others(const struct task *tasks)
         close(low);
 }
 
-/* The usual soft limit is 1024: less than the files of seven ports of eight
+/* The usual soft limit is 1024: less than the files of five ports of eight
  * planes. */
 static void raise_descriptor_limit(size_t interfaces)
 {

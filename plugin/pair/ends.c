@@ -88,7 +88,8 @@ static long pinned_kb(int status_fd)
 int taut_ends_open(struct taut_pair_ends *ends, struct taut_error *err)
 {
     struct taut_transport_options own = {ends->opts.provider, ends->opts.domain,
-                                         ends->opts.ofi_env, ends->opts.modules};
+                                         ends->opts.ofi_env, ends->opts.modules,
+                                         false};
     struct taut_address nobody = {.length = 0};
     const char *interface = ends->opts.interface;
     int status_fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC), rc;

@@ -226,6 +226,22 @@ static void entry(char *text, size_t room, const char *list, size_t i)
     snprintf(text, room, "%.*s", (int)strcspn(list, ","), list);
 }
 
+/* Has another rail that can be used the domain of rail 'i', or none as well? */
+static bool shares_domain(const struct taut_rails *rails, const char *list,
+                          const char *domain, size_t i)
+{
+    char other[256];
+
+    for (size_t k = 0; k < rails->count; k++) {
+        if (k == i || rails->list[k].local.length == 0)
+            continue;
+        entry(other, sizeof(other), list, k);
+        if (strcmp(other, domain) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void prepare(struct taut_rails *rails, size_t i,
                     struct taut_endpoint *ep)
 {
@@ -248,8 +264,9 @@ int taut_rails_open(struct taut_rails *rails, enum taut_transport_kind kind,
 {
     const struct taut_transport *transport = taut_transport_of(kind);
     size_t before = rails->endpoint_count;
+    const char *list = options != NULL ? options->domain : "";
     char domain[256];
-    struct taut_transport_options own = {"", domain, "", ""};
+    struct taut_transport_options own = {"", domain, "", "", false};
     struct taut_error why;
     int saved = EADDRNOTAVAIL;
 
@@ -263,7 +280,8 @@ int taut_rails_open(struct taut_rails *rails, enum taut_transport_kind kind,
         if (r->local.length == 0)
             continue;
         prepare(rails, i, ep);
-        entry(domain, sizeof(domain), options != NULL ? options->domain : "", i);
+        entry(domain, sizeof(domain), list, i);
+        own.shares_domain = shares_domain(rails, list, domain, i);
         if (transport->open(ep, &own, &why) == 0) {
             rails->endpoint_count++;
             continue;

@@ -67,7 +67,8 @@ static void *run_opening(void *arg)
 {
     struct taut_ofi_opening *o = arg;
     struct taut_transport_options options = {
-        .provider = o->provider, .domain = o->domain, .folder = o->folder};
+        .provider = o->provider, .domain = o->domain, .folder = o->folder,
+        .shares_domain = o->shares_domain};
     const struct taut_transport *table = load(o->folder, &o->err);
 
     if (table == NULL || table->open(&o->inner, &options, &o->err) < 0)
@@ -91,6 +92,7 @@ taut_ofi_make(const struct taut_endpoint *ep,
     o->provider = strdup(options->provider);
     o->domain = strdup(options->domain);
     o->folder = strdup(options->folder);
+    o->shares_domain = options->shares_domain;
     if (o->provider != NULL && o->domain != NULL && o->folder != NULL &&
         taut_ofi_env_apply(options->env != NULL ? options->env : "") == 0 &&
         pipe2(o->done, O_CLOEXEC) == 0)

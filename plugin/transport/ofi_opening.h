@@ -17,6 +17,7 @@ struct taut_ofi_opening {
     int64_t took_ns; /* the thread, until it was open or failed */
     int error;       /* an errno, or 0 */
     int done[2];     /* a pipe: its end means done */
+    bool shares_domain; /* of the options */
     bool is_loading; /* the thread was started */
     bool is_over;    /* we have seen its end: open, or failed */
 };

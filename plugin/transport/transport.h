@@ -50,6 +50,7 @@ struct taut_transport_options {
     const char *provider, *domain; /* "" = what comes first */
     const char *env;               /* of it: options.h, ofi_env */
     const char *folder;            /* where taut-ofi.so is */
+    bool shares_domain;            /* another interface has the same, or none */
 };
 
 struct taut_transport {

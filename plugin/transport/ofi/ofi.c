@@ -50,8 +50,8 @@ int taut_ofi_failed(struct taut_error *err, const char *what, long rc)
 
     if (rc == -FI_ENOMEM && kb >= 0)
         taut_error_set(err,
-                       "libfabric: %s: no memory; %ld kB of locked memory are "
-                       "allowed (RLIMIT_MEMLOCK), a rail needs up to %d kB",
+                       "libfabric: %s: %ld kB of locked memory are allowed "
+                       "(RLIMIT_MEMLOCK), a rail needs up to %d kB",
                        what, kb, TAUT_MEMLOCK_RAIL_KB);
     else if (rc == -FI_EPERM)
         taut_error_set(err,
@@ -227,7 +227,7 @@ static int no_domain(struct taut_error *err, const char *provider)
 {
     taut_error_set(err,
                    "libfabric: %.20s does not know addresses of interfaces: "
-                   "domain= has to name a device for each (fi_info -l)",
+                   "domain= has to name a device for each (fi_info -p)",
                    *provider ? provider : "what there is");
     errno = EINVAL;
     return -1;
@@ -257,7 +257,7 @@ static int get_info(struct taut_ofi *o, const struct taut_ofi_place *place,
         return not_there(err, provider, domain);
     if (rc)
         return taut_ofi_failed(err, "fi_getinfo", rc);
-    if (is_by_domain && place->is_one_of_several && !*domain)
+    if (is_by_domain && place->shares_domain)
         return no_domain(err, provider);
     if (is_verbs(provider))
         keep_shortest(&o->info);

@@ -91,7 +91,7 @@ int taut_ofi_failed(struct taut_error *err, const char *what, long rc);
 struct taut_ofi_place {
     const char *node;             /* numeric address of the interface */
     const char *provider, *domain; /* "" = what comes first */
-    bool is_one_of_several;       /* the node has other interfaces under test */
+    bool shares_domain; /* another interface under test has the same, or none */
 };
 
 /* Open an endpoint on one interface; takes long.

@@ -81,8 +81,7 @@ static int ofi_open(struct taut_endpoint *ep,
     struct taut_ofi_place place = {.node = host,
                                    .provider = options->provider,
                                    .domain = options->domain,
-                                   /* which has a name only then */
-                                   .is_one_of_several = *ep->interface != '\0'};
+                                   .shares_domain = options->shares_domain};
     if (taut_ofi_open(&o->net, &place, err) == 0) {
         taut_hex(ep->name, o->net.name, o->net.name_length);
         ep->transport = &taut_transport_module;

@@ -405,6 +405,7 @@ END_TEST
 
 /* Past bug: one that has no agent says "N/A (no PMA)" for its port's counters, and
  * nothing was known of what it loses. */
+#define BNXT "sys/class/infiniband/bnxt_re0/ports/1"
 START_TEST(what_a_port_without_an_agent_loses_is_told_by_its_driver)
 {
     struct taut_port_files files;
@@ -417,6 +418,17 @@ START_TEST(what_a_port_without_an_agent_loses_is_told_by_its_driver)
     ck_assert_int_eq(count.lost_out, 114 + 103 + 115);
     ck_assert_int_eq(count.packets_in, 111);
     ck_assert_int_eq(count.packets_out, -1);
+    taut_port_files_close(&files);
+    /* a later kernel's, with an agent: both count the same packets */
+    fd = open_tree("bnxt_re");
+    int file = openat(fd, BNXT "/counters/port_rcv_packets", O_WRONLY | O_CREAT, 0644);
+    ck_assert_int_ge(file, 0);
+    ck_assert_int_eq(write(file, "113\n", 4), 4);
+    close(file);
+    taut_port_files_open(&files, fd, "eth2");
+    close(fd);
+    count = taut_port_files_read(&files);
+    ck_assert_int_eq(count.packets_in, 113);
     taut_port_files_close(&files);
 }
 END_TEST
