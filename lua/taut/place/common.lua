@@ -168,10 +168,6 @@ function common.describe(topo, free, candidate)
    return candidate
 end
 
---- Of some routers' free nodes `count`: of whole routers, the fullest first, or evenly.
--- @param on map router → array of free nodes
--- @param routers array
--- @return array of nodes, fewer where there are no more
 --- Routers, those with the most free nodes first.
 -- @param on map router → its free nodes
 function common.fullest_first(on, routers)
@@ -190,6 +186,10 @@ function common.first_and_last(list)
    return { list[1], list[#list] }
 end
 
+--- Of some routers' free nodes `count`: of whole routers, the fullest first, or evenly.
+-- @param on map router → array of free nodes
+-- @param routers array
+-- @return array of nodes, fewer where there are no more
 function common.fill(on, routers, count, evenly)
    local list, out = common.fullest_first(on, routers), {}
    if not evenly then

@@ -538,7 +538,6 @@ START_TEST(what_was_before_does_not_dilute_the_share)
 }
 END_TEST
 
-/* However many tests one hour has. */
 /* 900 segments of which 1 % would be lost: with none, such a test passes for one
  * of that share. */
 START_TEST(short_clean_tests_before_do_not_dilute_it)
@@ -554,6 +553,7 @@ START_TEST(short_clean_tests_before_do_not_dilute_it)
 }
 END_TEST
 
+/* However many tests one hour has. */
 START_TEST(an_hour_alone_says_little)
 {
     uint32_t x = find_link(0, 4);

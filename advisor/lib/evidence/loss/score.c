@@ -399,16 +399,19 @@ static uint32_t sort_shares(const struct taut_evidence *e, uint32_t c,
  *
  *   m = 3 sqrt(m + SPREAD^2 m^2) + 1,  that is m = FEW
  *
- * So where tests have no more, the share is that of the tests from which on the
+ * So where a test has no more, the share is that of the tests from which on the
  * case of 'guess' is best. */
 static double try_share(const struct taut_evidence *e, uint32_t c,
                         const struct known *k, double guess, double tried,
                         struct taut_loss_case *out)
 {
     const struct taut_loss_run *run = e->loss[c].run;
+    float least = run->test[0]->segments;
     uint32_t start = 0;
 
-    if (guess * (double)run->test[0]->segments <= FEW) {
+    for (uint32_t i = 1; i < run->n; i++)
+        least = fminf(least, run->test[i]->segments);
+    if (guess * (double)least <= FEW) {
         weigh_share(e, c, k, guess, TAUT_GRAPH_NONE, out);
         start = out->start;
     }
