@@ -174,7 +174,7 @@ links_used() {
     run "$LAB" degrade n3/tx 101
     [[ $status -ne 0 && $output = *"1 to 100"* ]]
     run "$LAB" degrade n3 50
-    [[ $status -ne 0 && $output = *"no component"* ]]
+    [[ $status -ne 0 && $output = *"is not a component"* ]]
 }
 
 @test "load is seen by the counters of its ports, and stops" {

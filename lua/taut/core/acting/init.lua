@@ -47,7 +47,7 @@ function Acting:why_not()
    end
    local s = self.lease:state()
    if s.error then
-      return "no tautd is known to be active:  " .. s.error
+      return "no tautd is known to be active: " .. s.error
    elseif s.host and self.lease.token then
       return "it is taking over"
    end
