@@ -4,7 +4,7 @@ local component_classes = {}
 
 --- Components that should be alike: of one class and one capacity.
 -- @return array by component: number of its class
-function component_classes.classes(topo)
+function component_classes.of(topo)
    local list, number, n = {}, {}, 0
    for c = 1, #topo.components do
       local key = ("%s %g"):format(topo:class(c), topo.capacity[c])

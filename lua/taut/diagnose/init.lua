@@ -41,7 +41,7 @@ Diagnosis.wanted, Diagnosis.watched = wanted_tests.wanted, wanted_tests.watched
 Diagnosis.remark, Diagnosis.reasoning = reasoning.remark, reasoning.of
 
 local function new_engine(topo, settings)
-   return evidence.new(topo.graph, settings, component_classes.classes(topo))
+   return evidence.new(topo.graph, settings, component_classes.of(topo))
 end
 
 --- @param topo topology
