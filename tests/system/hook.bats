@@ -63,6 +63,12 @@ END
     sed -e 's/firing/note/' <<<"$DRAIN" | "$taut" hook alertmanager http://127.0.0.1:1
 }
 
+@test "an event without a name is told all the same" {
+    run "$taut" hook alertmanager http://127.0.0.1:1 <<<'{"key":"c/drain/n5","time":1,"status":"firing"}'
+    [[ $output != *"attempt to"* ]]
+    [ "$status" -le 1 ]
+}
+
 @test "who refuses, or is not there, makes a status of 1 and a sentence" {
     receive 503 1
     run "$taut" hook webhook "http://127.0.0.1:$port" <<<"$DRAIN"

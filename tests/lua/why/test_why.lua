@@ -421,6 +421,19 @@ function tests.test_pending_and_running_jobs()
    lu.assertEquals(ask(p, {}).data.job.id, 9) -- the caller's last
 end
 
+-- Past bug: the second of two jobs without a start ended the question.
+function tests.test_a_job_without_a_start_is_the_oldest()
+   local p = machine()
+   for id = 8, 10 do
+      local job = job_of { id = id, state = "running" }
+      if id ~= 9 then
+         job.start = nil
+      end
+      p.cluster.seen_running[id] = job
+   end
+   lu.assertEquals(ask(p, {}).data.job.id, 9)
+end
+
 function tests.test_a_user_sees_his_own_jobs_only()
    local p = parts.new { dims = { 4, 2, 2 }, is_admin = false }
    p.cluster.seen_running[9] = job_of { id = 9, state = "running" }
